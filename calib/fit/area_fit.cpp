@@ -1,193 +1,211 @@
 #include "calib/fit/area_fit.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
+#include <map>
 
 #include "hw/spec/shared/catalog.hpp"
 #include "hw/spec/shared/data_folder.hpp"
 #include "model/config/document.hpp"
 #include "model/config/node_number.hpp"
-#include "model/config/unit_text.hpp"
 
 namespace foretell {
 namespace {
 
-constexpr std::size_t kParts = 5;  // control, lanes, matrix units, SRAM, graphics
+constexpr std::size_t kParts = 6;  // of area_part_names()
 using PartSizes = std::array<double, kParts>;
-
-// What is believed of the parts before any die is seen, in mm2 at 7 nm, and how far.
-constexpr PartSizes kBelief = {1, 1, 0.4, 1.1, 1};
-constexpr PartSizes kBeliefWidth = {0.5, 0.5, 0.2, 0.3, 0.6};
-constexpr double kNoBelief = 100;  // times as wide: they keep the equations soluble, no more
-constexpr double kAreaNoise = 0.08;
-
-// Of processes against 7 nm.
-struct Densities {
-  double old_logic = 1;  // 16 nm; 12 nm is a little denser
-  double old_graphics = 0;
-  double old_sram = 1;
-  double new_logic = 1;  // 4 nm
-  double new_sram = 1;
-};
 
 struct KnownDie {
   std::string name;
   std::string node;
-  bool graphics = false;
+  bool stacked = false;
   double area = 0;
-  double fixed = 0;  // mm2 of interfaces
   double sms = 0;
-  double lanes = 0;  // of 64
-  double array = 0;  // of 512
-  double sms_sram = 0;
-  double l2 = 0;
+  double array = 0;  // of 512 multiply-adds, per SM
+  double sram = 0;   // MiB
+  double interfaces = 0;
 };
 
-std::vector<KnownDie> known_dies() {
+// What is read of a process: area of SRAM against 4 nm, and the foundry's density of logic.
+struct KnownProcess {
+  double sram = 1;
+  double foundry = 0;  // million transistors per mm2
+};
+
+struct KnownDies {
+  std::vector<KnownDie> dies;
+  std::map<std::string, KnownProcess> processes;
+};
+
+KnownDies known_dies() {
   const Node root = load_document(hw_folder() / "process" / "dies.yaml");
   const Node nodes = load_document(hw_folder() / "process" / "nodes.yaml");
   const Node& common = root.required("common", "");
-  std::vector<KnownDie> dies;
+  const Node& processes = nodes.required("nodes", "");
+  const double reference = required_number(processes.required("4nm", "nodes"), "sram");
+  KnownDies known;
   for (const MapEntry& entry : root.required("dies", "").entries) {
     const Node& one = entry.value;
     const std::string memory = one.required("memory", "").as_text("memory");
+    const Node& interface = nodes.required("memories", "").required(memory, "");
     KnownDie die;
     die.name = entry.key;
     die.node = one.required("node", "").as_text("node");
-    die.graphics = one.required("family", "").as_text("family") != "compute";
+    die.stacked = interface.required("interface", memory).as_text("interface") == "stack";
     die.area = required_number(one, "area");
     die.sms = required_number(one, "sms");
-    die.lanes = (required_number(one, "fp32") + 2 * required_number(one, "fp64")) / 64;
     die.array = required_number(one, "array") / 512;
-    die.sms_sram = die.sms * (0.25 + required_number(one, "l1_kib") / 1024);
-    die.l2 = required_number(one, "l2_mib");
-    die.fixed =
-        required_number(one, "interfaces") *
-            required_number(nodes.required("memories", "").required(memory, ""), "interface_mm2") +
-        required_number(one, "links") * required_number(common, "link_mm2") +
-        required_number(common, "host_interface_mm2");
-    dies.push_back(die);
+    constexpr double kKibPerMib = 1024;
+    die.sram =
+        die.sms * (required_number(common, "registers_kib") + required_number(one, "l1_kib")) / kKibPerMib +
+        required_number(one, "l2_mib");
+    die.interfaces = required_number(one, "interfaces");
+    known.dies.push_back(die);
+    const Node& process = processes.required(die.node, "nodes");
+    known.processes[die.node] = {required_number(process, "sram") / reference,
+                                 required_number(process, "foundry_density")};
   }
-  return dies;
+  return known;
 }
 
-PartSizes counts_of(const KnownDie& die, const Densities& by) {
-  double logic = 1;
-  double sram = 1;
-  if (die.node == "16nm" || die.node == "12nm") {
-    logic = by.old_logic - (die.node == "12nm" ? 0.05 : 0) + (die.graphics ? by.old_graphics : 0);
-    sram = by.old_sram;
-  } else if (die.node == "4nm") {
-    logic = by.new_logic;
-    sram = by.new_sram;
-  }
-  const double cores = die.sms * logic;
-  return {cores, cores * die.lanes, cores * die.array, (die.sms_sram + die.l2) * sram,
-          die.graphics ? cores : 0};
+// Area of logic against 4 nm. Between 8 and 4 nm it follows the density that foundries state.
+double logic_of(const std::string& node, const LogicAreas& logic,
+                const std::map<std::string, KnownProcess>& processes) {
+  if (node == "16nm" || node == "12nm") return logic.nm16;
+  if (node == "8nm") return logic.nm8;
+  if (node == "4nm") return 1;
+  const auto foundry = [&](const char* of) { return std::log(processes.at(of).foundry); };
+  const double way =
+      (foundry("4nm") - std::log(processes.at(node).foundry)) / (foundry("4nm") - foundry("8nm"));
+  return std::pow(logic.nm8, way);
 }
 
-// Least squares with beliefs, by elimination.
-PartSizes fitted_sizes(const std::vector<KnownDie>& dies, const Densities& by, double wider) {
-  std::array<PartSizes, kParts> a{};
-  PartSizes b{};
-  for (std::size_t i = 0; i < kParts; ++i) {
-    a[i][i] = 1 / std::pow(wider * kBeliefWidth[i], 2);
-    b[i] = kBelief[i] * a[i][i];
-  }
-  for (const KnownDie& die : dies) {
-    const PartSizes x = counts_of(die, by);
-    const double weight = 1 / std::pow(kAreaNoise * die.area, 2);
-    for (std::size_t i = 0; i < kParts; ++i) {
-      b[i] += weight * x[i] * (die.area - die.fixed);
-      for (std::size_t j = 0; j < kParts; ++j) a[i][j] += weight * x[i] * x[j];
-    }
-  }
-  for (std::size_t i = 0; i < kParts; ++i) {
-    for (std::size_t j = i + 1; j < kParts; ++j) {
-      const double factor = a[j][i] / a[i][i];
-      for (std::size_t k = i; k < kParts; ++k) a[j][k] -= factor * a[i][k];
-      b[j] -= factor * b[i];
-    }
-  }
-  PartSizes sizes{};
-  for (std::size_t i = kParts; i-- > 0;) {
-    double rest = b[i];
-    for (std::size_t j = i + 1; j < kParts; ++j) rest -= a[i][j] * sizes[j];
-    sizes[i] = rest / a[i][i];
-  }
-  return sizes;
-}
+class AreaFit {
+ public:
+  explicit AreaFit(KnownDies known) : known_(std::move(known)) {}
 
-double error_of(const KnownDie& die, const PartSizes& sizes, const Densities& by) {
-  const PartSizes x = counts_of(die, by);
-  double area = die.fixed;
-  for (std::size_t i = 0; i < kParts; ++i) area += x[i] * sizes[i];
-  return area / die.area - 1;
-}
+  const std::vector<KnownDie>& dies() const { return known_.dies; }
 
-std::vector<KnownDie> without(const std::vector<KnownDie>& dies, std::size_t index) {
-  std::vector<KnownDie> rest = dies;
-  rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(index));
-  return rest;
-}
-
-// The largest error of a die that the others predict.
-double worst_left_out(const std::vector<KnownDie>& dies, const Densities& by, double wider) {
-  double worst = 0;
-  for (std::size_t i = 0; i < dies.size(); ++i) {
-    worst =
-        std::max(worst, std::abs(error_of(dies[i], fitted_sizes(without(dies, i), by, wider), by)));
-  }
-  return worst;
-}
-
-Densities chosen_on(const std::vector<KnownDie>& dies, double wider) {
-  Densities best;
-  double least = std::numeric_limits<double>::infinity();
-  for (const double old_logic : {2.1, 2.35, 2.6}) {
-    for (const double old_graphics : {0.0, 0.2, 0.4}) {
-      for (const double old_sram : {1.6, 1.8, 2.0}) {
-        for (const double new_logic : {0.5, 0.55, 0.6, 0.65}) {
-          for (const double new_sram : {0.7, 0.8, 0.9}) {
-            const Densities tried{old_logic, old_graphics, old_sram, new_logic, new_sram};
-            const double worst = worst_left_out(dies, tried, wider);
-            if (worst >= least) continue;
-            least = worst;
-            best = tried;
-          }
+  // Everything that the others say.
+  FittedArea fitted_without(std::size_t left_out) const {
+    FittedArea best;
+    double least = std::numeric_limits<double>::infinity();
+    for (const double old : {3.2, 3.6, 4.0, 4.4, 4.8, 5.2, 5.6}) {
+      for (const double eight : {1.6, 1.8, 2.0, 2.2, 2.4, 2.6, 2.8, 3.0}) {
+        FittedArea tried;
+        tried.logic = {old, eight};
+        tried.parts = fitted_parts(tried.logic, left_out);
+        double squares = 0;
+        for (std::size_t i = 0; i < known_.dies.size(); ++i) {
+          if (i != left_out) squares += std::pow(error_of(i, tried), 2);
         }
+        if (squares >= least) continue;
+        least = squares;
+        best = tried;
       }
     }
+    return best;
   }
-  return best;
-}
 
-double left_out_error(const std::vector<KnownDie>& dies, std::size_t index, double wider) {
-  const std::vector<KnownDie> rest = without(dies, index);
-  const Densities by = chosen_on(rest, wider);
-  return error_of(dies[index], fitted_sizes(rest, by, wider), by);
-}
+  double error_of(std::size_t index, const FittedArea& by) const {
+    const PartSizes x = counts_of(known_.dies[index], by.logic);
+    double area = 0;
+    for (std::size_t i = 0; i < kParts; ++i) area += x[i] * by.parts[i];
+    return area / known_.dies[index].area - 1;
+  }
+
+ private:
+  PartSizes counts_of(const KnownDie& die, const LogicAreas& logic) const {
+    const double cores = die.sms * logic_of(die.node, logic, known_.processes);
+    return {cores,
+            cores * die.array,
+            die.sram * known_.processes.at(die.node).sram,
+            die.stacked ? 0 : die.interfaces,
+            die.stacked ? die.interfaces : 0,
+            1};
+  }
+
+  // Least squares of relative errors. A part that would be below zero is none.
+  PartSizes fitted_parts(const LogicAreas& logic, std::size_t left_out) const {
+    std::vector<PartSizes> rows;
+    for (std::size_t i = 0; i < known_.dies.size(); ++i) {
+      if (i == left_out) continue;
+      PartSizes row = counts_of(known_.dies[i], logic);
+      for (double& count : row) count /= known_.dies[i].area;
+      rows.push_back(row);
+    }
+    std::array<bool, kParts> used{};
+    used.fill(true);
+    for (;;) {
+      const PartSizes sizes = solved(rows, used);
+      const auto least = std::min_element(sizes.begin(), sizes.end());
+      if (*least >= 0) return sizes;
+      used.at(static_cast<std::size_t>(least - sizes.begin())) = false;
+    }
+  }
+
+  // Normal equations of sum of parts = 1, by elimination; parts that are not used are 0.
+  static PartSizes solved(const std::vector<PartSizes>& rows,
+                          const std::array<bool, kParts>& used) {
+    std::array<PartSizes, kParts> a{};
+    PartSizes b{};
+    for (std::size_t i = 0; i < kParts; ++i) {
+      for (const PartSizes& row : rows) {
+        b[i] += used[i] ? row[i] : 0;
+        for (std::size_t j = 0; j < kParts; ++j)
+          a[i][j] += used[i] && used[j] ? row[i] * row[j] : 0;
+      }
+      if (!used[i]) a[i][i] = 1;
+    }
+    for (std::size_t i = 0; i < kParts; ++i) {
+      for (std::size_t j = i + 1; j < kParts; ++j) {
+        const double factor = a[j][i] / a[i][i];
+        for (std::size_t k = i; k < kParts; ++k) a[j][k] -= factor * a[i][k];
+        b[j] -= factor * b[i];
+      }
+    }
+    PartSizes sizes{};
+    for (std::size_t i = kParts; i-- > 0;) {
+      double rest = b[i];
+      for (std::size_t j = i + 1; j < kParts; ++j) rest -= a[i][j] * sizes[j];
+      sizes[i] = rest / a[i][i];
+    }
+    return sizes;
+  }
+
+  KnownDies known_;
+};
 
 }  // namespace
 
+const std::array<const char*, kParts>& area_part_names() {
+  static constexpr std::array<const char*, kParts> kNames = {"sm",      "array", "sram",
+                                                             "channel", "stack", "base"};
+  return kNames;
+}
+
 std::vector<LeftOutDie> left_out_dies() {
-  const std::vector<KnownDie> dies = known_dies();
+  const AreaFit fit(known_dies());
   std::vector<LeftOutDie> result;
-  for (std::size_t i = 0; i < dies.size(); ++i) {
+  for (std::size_t i = 0; i < fit.dies().size(); ++i) {
+    const KnownDie& die = fit.dies()[i];
     const auto alike = [&](const KnownDie& other) {
-      return other.node == dies[i].node && other.graphics == dies[i].graphics;
+      return other.node == die.node && other.stacked == die.stacked;
     };
     LeftOutDie one;
-    one.name = dies[i].name;
-    one.mm2 = dies[i].area;
-    one.alike = static_cast<int>(std::count_if(dies.begin(), dies.end(), alike)) - 1;
-    one.error = left_out_error(dies, i, 1);
-    one.error_without_beliefs = left_out_error(dies, i, kNoBelief);
+    one.name = die.name;
+    one.mm2 = die.area;
+    one.alike = static_cast<int>(std::count_if(fit.dies().begin(), fit.dies().end(), alike)) - 1;
+    one.error = fit.error_of(i, fit.fitted_without(i));
     result.push_back(one);
   }
   return result;
+}
+
+FittedArea fitted_area() {
+  const AreaFit fit(known_dies());
+  return fit.fitted_without(fit.dies().size());
 }
 
 }  // namespace foretell

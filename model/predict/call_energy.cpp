@@ -36,15 +36,20 @@ Seconds operator_time(const Metrics& metrics) {
 std::vector<EnergyPart> energy_of_call(const Metrics& metrics, const DeviceEnergy& energy,
                                        const EnergySetting& setting, double calls_per_s) {
   std::vector<EnergyPart> parts;
-  const Watts idle(energy.facts.active_idle_watts);
+  const Watts idle = idle_power(1, energy.facts);
   const std::vector<double> shares =
       shares_within(metrics, energy, idle, setting.limit * energy.facts.limit_share);
+  Joules leaks_less;  // while operators run at the voltage of their clocks
   for (const OperatorMetrics& op : metrics.operators) {
-    const double share = shares.at(static_cast<std::size_t>(op.window));
-    add_parts(energy_parts(op.work, Seconds(0), op.clock, energy), share * setting.ranks, parts);
+    const double share = shares.at(static_cast<std::size_t>(op.window)) * setting.ranks;
+    add_parts(energy_parts(op.work, Seconds(0), op.clock, energy), share, parts);
+    leaks_less += (idle - idle_power(op.clock, energy.facts)) * op.duration * share;
   }
   const Seconds between(setting.devices / calls_per_s);
   add_parts(energy_parts({}, between, 1, energy), 1, parts);
+  for (EnergyPart& part : parts) {
+    if (part.kind == kActiveIdle) part.energy = part.energy - leaks_less;
+  }
   return parts;
 }
 

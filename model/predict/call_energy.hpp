@@ -17,7 +17,8 @@ struct EnergySetting {
 };
 
 // Of one call of one copy, `calls_per_s` of which end on the system every second: the work of its
-// operators times the ranks, and its share of the active idle power of all devices in use. Where
+// operators times the ranks, and its share of the active idle power of all devices in use, which
+// leaks less while operators run at a lower voltage. Where
 // the operators of a window would draw more than the limit lets a device, their energy is what the
 // limit leaves in their time.
 std::vector<EnergyPart> energy_of_call(const Metrics& metrics, const DeviceEnergy& energy,

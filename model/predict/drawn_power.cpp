@@ -14,7 +14,7 @@ class EntryPower {
  public:
   EntryPower(const Execution& execution, const DeviceEnergy& energy)
       : execution_(execution), energy_(energy) {
-    power_.idle = Watts(energy.facts.active_idle_watts);
+    power_.idle = idle_power(1, energy.facts);
   }
 
   // `count` adds the work of an entry.
@@ -52,7 +52,7 @@ void set_kernel_power(const Metrics& metrics, const DeviceEnergy& energy, Watts 
   for (const OperatorMetrics& op : metrics.operators) {
     const auto found = time.find(op.name);
     if (found == time.end() || !(found->second > Seconds(0))) continue;
-    const Joules joules = total_energy(energy_parts(op.work, Seconds(0), op.clock, energy));
+    const Joules joules = added_energy(op.work, op.duration, op.clock, energy);
     power[op.name] = joules / found->second * shares.at(static_cast<std::size_t>(op.window));
   }
   for (KernelRun& run : kernels) {

@@ -30,8 +30,8 @@ struct WindowClock {
 
 class LimitedRun {
  public:
-  LimitedRun(const GpuCall& call, const DeviceEnergy& energy, const ClockLimits& limits)
-      : call_(call), energy_(energy), limits_(limits) {}
+  LimitedRun(const GpuCall& call, const BoardEnergy& board, const ClockLimits& limits)
+      : call_(call), board_(board), energy_(board.asked), limits_(limits) {}
 
   GpuCallResult run() {
     const GpuCallResult& full = at_share(1);
@@ -40,25 +40,26 @@ class LimitedRun {
     for (const PowerWindow& window : power_windows(full.metrics, Seconds(kPowerWindowSeconds))) {
       windows_.push_back({window});
     }
-    const Watts held = limits_.board * energy_.facts.limit_share;
+    const Watts held = limits_.board * board_.measured.facts.limit_share;
     for (WindowClock& one : windows_) {
       const WindowLoad load = load_in(one, full);
-      one.left = clock_within(load.work, load.time, 0, held, energy_);
-      one.clock = std::min(one.left, limits_.clock);
-      if (limits_.asked > Watts(0) && limits_.asked < limits_.board) lower(held, one);
+      one.left = clock_within(load.work, load.time, 0, held, board_.measured);
+      one.clock = board_.differs ? limits_.clock : std::min(one.left, limits_.clock);
+      if (board_.differs || limit() < limits_.board) lower(held, one);
     }
     GpuCallResult result = at_clocks();
     note_limit(result);
     for (std::size_t w = 0; w < windows_.size(); ++w) set_clock(w, result.metrics);
     if (call_.for_timeline) {
-      const Watts limit = limits_.asked > Watts(0) ? limits_.asked : limits_.board;
-      set_kernel_power(result.metrics, energy_, Watts(energy_.facts.active_idle_watts),
-                       limit * energy_.facts.limit_share, result.kernels);
+      set_kernel_power(result.metrics, energy_, idle_power(1, energy_.facts),
+                       limit() * energy_.facts.limit_share, result.kernels);
     }
     return result;
   }
 
  private:
+  Watts limit() const { return limits_.asked > Watts(0) ? limits_.asked : limits_.board; }
+
   // With one clock throughout.
   const GpuCallResult& at_share(double share) {
     const auto known = runs_.find(share);
@@ -100,9 +101,9 @@ class LimitedRun {
     return std::max(energy_.facts.lowest_clock, one.left * std::pow(1 - kStep, steps));
   }
 
-  // To the highest clock at which the window keeps the limit that is asked for.
+  // To the highest clock at which the window keeps the limit.
   void lower(Watts held, WindowClock& one) {
-    const Watts most = limits_.asked * energy_.facts.limit_share;
+    const Watts most = limit() * energy_.facts.limit_share;
     if (!(power_of(one, at_share(one.share())) > most)) return;
     double low = energy_.facts.lowest_clock;
     double high = one.clock;
@@ -121,15 +122,15 @@ class LimitedRun {
   }
 
   void note_limit(GpuCallResult& result) const {
-    if (!(limits_.asked > Watts(0)) || !(limits_.asked < limits_.board)) return;
+    if (!board_.differs && !(limit() < limits_.board)) return;
     Watts most;
     for (const WindowClock& one : windows_) {
       if (one.clock <= energy_.facts.lowest_clock) most = std::max(most, power_of(one, result));
     }
-    if (!(most > limits_.asked * energy_.facts.limit_share)) return;
+    if (!(most > limit() * energy_.facts.limit_share)) return;
     result.notes.push_back(fmt::format(
         "a power limit of {:.0f} W is not kept: at the lowest clock the board draws {:.0f} W",
-        limits_.asked.value(), most.value()));
+        limit().value(), most.value()));
   }
 
   void set_clock(std::size_t number, Metrics& metrics) const {
@@ -141,7 +142,8 @@ class LimitedRun {
   }
 
   const GpuCall& call_;
-  const DeviceEnergy& energy_;
+  const BoardEnergy& board_;
+  const DeviceEnergy& energy_;  // that is asked for
   const ClockLimits& limits_;
   std::vector<WindowClock> windows_;
   std::map<double, GpuCallResult> runs_;  // by share of the clock
@@ -149,7 +151,7 @@ class LimitedRun {
 
 }  // namespace
 
-GpuCallResult run_within(const GpuCall& call, const DeviceEnergy& energy,
+GpuCallResult run_within(const GpuCall& call, const BoardEnergy& energy,
                          const ClockLimits& limits) {
   return LimitedRun(call, energy, limits).run();
 }

@@ -13,17 +13,26 @@ struct ClockLimits {
   double clock = 1;  // share of the boost clock that is set at most
 };
 
+// What a board draws: as it was measured, and as it is asked for, in another process, with another
+// memory or at a lower voltage.
+struct BoardEnergy {
+  DeviceEnergy measured;
+  DeviceEnergy asked;
+  bool differs = false;
+};
+
 // Runs the call; operators say the clock that they ran at.
 //
 // Kernels were measured under the limit of the board: where the power at the full clock exceeds it,
 // their times are those of the clock that it left, c0. A lower limit or clock c changes times by
 // the simulated machine at c / c0, whose power at c fits the limit. A limit that no clock keeps
-// leaves the lowest one; `notes` of the result say so.
+// leaves the lowest one; `notes` of the result say so. Where the board that is asked for draws
+// otherwise than the one that was measured, c is the highest clock at which its own power fits,
+// above c0 where it draws less.
 //
 // A call longer than a window and a half (power_windows.hpp) has a clock for each window, the
 // highest at which the mean power of the window fits: the machine runs the kernels of each at its
 // own.
-GpuCallResult run_within(const GpuCall& call, const DeviceEnergy& energy,
-                         const ClockLimits& limits);
+GpuCallResult run_within(const GpuCall& call, const BoardEnergy& energy, const ClockLimits& limits);
 
 }  // namespace foretell

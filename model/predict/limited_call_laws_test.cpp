@@ -41,7 +41,13 @@ class LimitedCallLaws : public testing::Test {
     apply_precision(precision, &graph);
     GpuCall call{graph, precision, system_, factors_};
     call.for_timeline = true;
-    return run_within(call, energy_, limits);
+    return run_within(call, {energy_, asked_, differs_}, limits);
+  }
+
+  // From now on, of a board whose switched operations take `factor` of the energy.
+  void switch_for(double factor) {
+    asked_ = changed_energy(energy_, {factor, 1, 0});
+    differs_ = true;
   }
 
   ClockLimits asked(double watts) const {
@@ -51,6 +57,8 @@ class LimitedCallLaws : public testing::Test {
   const GpuSystemSpec system_ = GpuCatalog().load("h200-sxm", {}).spec;
   const GpuFactors factors_ = GpuFactors(system_.device, "");
   const DeviceEnergy energy_ = load_gpu_energy(system_.device);
+  DeviceEnergy asked_ = energy_;
+  bool differs_ = false;
 };
 
 std::map<int, std::set<double>> clocks_of(const GpuCallResult& result) {
@@ -121,6 +129,26 @@ TEST_F(LimitedCallLaws, TheTimelineHoldsTheJoulesOfTheCall) {
 TEST_F(LimitedCallLaws, ALimitOfTheBoardChangesNoTime) {
   EXPECT_EQ(run({8, 160}, asked(0)).metrics.device, run({8, 160}, asked(700)).metrics.device);
   EXPECT_LT(run({8, 160}, asked(0)).metrics.device, run({8, 160}, asked(600)).metrics.device);
+}
+
+// A board at its limit that switches for more has to run slower, as the limit holds for what it
+// draws itself; one that switches for less runs faster.
+TEST_F(LimitedCallLaws, TimeFollowsTheEnergyThatTheBoardItselfTakes) {
+  const double kept = system_.device.power_watts * energy_.facts.limit_share;
+  Seconds before;
+  double joules_before = 0;
+  for (const double factor : {0.8, 1.0, 1.5}) {
+    switch_for(factor);
+    const GpuCallResult result = run({2, 0}, asked(0));
+    double joules = 0;
+    for (const OperatorMetrics& op : result.metrics.operators)
+      joules += total_energy(energy_parts(op.work, op.duration, op.clock, asked_)).value();
+    EXPECT_LE(joules / result.metrics.device.value(), kept * 1.001) << factor;
+    EXPECT_GT(result.metrics.device / Seconds(1), before / Seconds(1)) << factor;
+    EXPECT_GT(joules, joules_before) << factor;
+    before = result.metrics.device;
+    joules_before = joules;
+  }
 }
 
 OperatorMetrics lasting(double seconds) {

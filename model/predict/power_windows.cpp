@@ -49,7 +49,7 @@ std::vector<double> shares_within(const Metrics& metrics, const DeviceEnergy& en
   std::vector<Seconds> time(drawn.size());
   for (const OperatorMetrics& op : metrics.operators) {
     const auto window = static_cast<std::size_t>(op.window);
-    drawn[window] += total_energy(energy_parts(op.work, Seconds(0), op.clock, energy));
+    drawn[window] += added_energy(op.work, op.duration, op.clock, energy);
     time[window] += op.duration;
   }
   std::vector<double> shares(drawn.size(), 1);

@@ -51,6 +51,7 @@ struct Scenario {
   std::string launch;           // of GPUs: "graph", "stream"
   std::string clock;            // of GPUs: "burst", "sustained", "1500 MHz"
   std::string power_limit;      // of GPUs: of a board, "500W"
+  std::string voltage;          // of GPUs: most of the voltage at the full clock, "0.9"
   double usd_per_kwh = 0;       // price of energy
   double pue = 0;               // energy of the building / of the systems in it
   std::string node;       // process that the device is made in, for its energy and area: "3nm"
@@ -360,6 +361,12 @@ inline std::vector<RequestField> request_field_rows() {
           .takes("WATTS")
           .not_on("neuron", kAboutGpus)
           .not_on("cpu", kAboutGpus),
+      F{&S::voltage, "voltage", "voltage", "at most {} of the full voltage",
+        "of GPUs: what the chip is supplied with at most, as a share of its voltage at the full "
+        "clock, 0.9 or 90% (default: what its curve has for each clock)"}
+          .takes("SHARE")
+          .not_on("neuron", kAboutGpus)
+          .not_on("cpu", kAboutGpus),
       F{&S::usd_per_kwh, "usd_per_kwh", "usd-per-kwh", "{} USD per kWh",
         "price of energy, for costs with energy"}
           .range(0, kMaxUsdPerKwh)
@@ -369,10 +376,13 @@ inline std::vector<RequestField> request_field_rows() {
           .range(1, kMaxPue)
           .takes("RATIO"),
       F{&S::node, "node", "node", "made in {}",
-        "what if the device were made in another process, such as 3nm: energy and area, not time"}
+        "what if the device were made in another process, such as 3nm: energy, area, and what time "
+        "a "
+        "power limit leaves"}
           .takes("NODE"),
       F{&S::hbm, "hbm", "hbm", "with {}",
-        "what if its memory were of another generation, such as hbm3e: energy and cost, not time"}
+        "what if its memory were of another generation, such as hbm3e: energy and cost, not "
+        "bandwidth"}
           .takes("GENERATION"),
       F{&S::shapes, "shapes", "shapes", "shapes {}",
         "how lengths that vary run: 'dynamic', or 'buckets', 'buckets:64,128,512': padded to the "

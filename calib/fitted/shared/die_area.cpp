@@ -116,26 +116,22 @@ class Dies {
     const auto factor = [&](const char* name, const char* key = "value") {
       return number_at(factors.required(name, "factors"), key);
     };
-    const Node& process = node(node_key);
-    const double logic = number_at(process, is_compute() ? "logic_compute" : "logic_graphics");
-    const double sram = number_at(process, "sram") * factor("sram");
-    const double lanes =
-        (number_at(*die_, "fp32") + 2 * number_at(*die_, "fp64")) / factor("lanes", "per");
-    const double cores = counts.sms * logic;
-    std::vector<AreaPart> parts = {
-        {"SMs: control", cores * factor("control")},
-        {"SMs: lanes", cores * lanes * factor("lanes")},
-        {"SMs: matrix units", cores * counts.array / factor("array", "per") * factor("array")},
-        {"SMs: registers and shared memory",
-         counts.sms * (number_at(common(), "registers_kib") + number_at(*die_, "l1_kib")) /
-             kKibPerMib * sram},
-        {"L2", counts.l2_mib * sram},
-        {"memory interfaces",
-         number_at(*die_, "interfaces") * number_at(memory(memory_key), "interface_mm2")},
-        {"links", number_at(*die_, "links") * number_at(common(), "link_mm2")},
-        {"host interface", number_at(common(), "host_interface_mm2")}};
-    if (!is_compute()) parts.push_back({"SMs: graphics", cores * factor("graphics")});
-    return parts;
+    // Sizes are those at 4 nm.
+    const auto against = [&](const char* key) {
+      return number_at(node(node_key), key) / number_at(node("4nm"), key);
+    };
+    const double cores = counts.sms * against("logic");
+    const double sram = against("sram") * factor("sram");
+    const std::string interface =
+        memory(memory_key).required("interface", memory_key).as_text("interface");
+    return {{"SMs: control, lanes and graphics", cores * factor("sm")},
+            {"SMs: matrix units", cores * counts.array / factor("array", "per") * factor("array")},
+            {"SMs: registers and shared memory",
+             counts.sms * (number_at(common(), "registers_kib") + number_at(*die_, "l1_kib")) /
+                 kKibPerMib * sram},
+            {"L2", counts.l2_mib * sram},
+            {"memory interfaces", number_at(*die_, "interfaces") * factor(interface.c_str())},
+            {"host interface, links, displays", factor("base")}};
   }
 
  private:
@@ -216,13 +212,15 @@ EnergyChange energy_change(const std::string& device, const ProcessChange& chang
     throw UserError("node: the process of " + device +
                     " is not in hw/process/dies.yaml; leave --node and --hbm out");
   }
-  const auto energy = [&](const ProcessChange& of) {
-    return number_at(dies.node(dies.node_name(of)), "energy");
+  const auto of_node = [&](const char* key) {
+    return number_at(dies.node(dies.node_name(change)), key) /
+           number_at(dies.node(dies.node_name({})), key);
   };
   const auto memory = [&](const ProcessChange& of) {
     return number_at(dies.memory(dies.memory_name(of)), "pj_per_byte");
   };
-  result.switched = energy(change) / energy({});
+  result.switched = of_node("energy");
+  result.leakage = of_node("leakage");
   result.memory_pj = memory(change) - memory({});
   return result;
 }

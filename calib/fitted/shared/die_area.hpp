@@ -1,9 +1,9 @@
 // Area of the dies of a device and what it costs to make.
 //
-//   die = sms * (control + lanes + array [+ graphics]) * logic density
-//       + (registers + shared memory + L2) * SRAM density + interfaces, which do not shrink
+//   die = sms * (sm + array) * area of logic + (registers + shared memory + L2) * area of SRAM
+//       + interfaces * (channel or stack) + base, which do not shrink
 //
-// Parts at 7 nm are fitted to published dies (calib/factors/area), processes are data
+// Parts at 4 nm are fitted to published dies (calib/factors/area), processes are data
 // (hw/process/nodes.yaml), counts those of the device with its overrides. An unchanged device has
 // the published area; a changed one adds what the parts differ by:
 // area = published * parts(changed) / parts(published).
@@ -51,12 +51,15 @@ struct ProcessChange {
 std::optional<DieArea> die_area(const std::string& device, const std::vector<Parameter>& parameters,
                                 const ProcessChange& change);
 
-// Energies of the changed device against the one that it is: of a switched operation, and pJ that
-// are added to a byte of memory. 1 and 0 without a change. UserError as above, and for a device
-// whose process is not known.
+// Energies of the changed device against the one that it is: of a switched operation, of what
+// leaks, and pJ that are added to a byte of memory. 1 and 0 without a change. UserError as above,
+// and for a device whose process is not known.
 struct EnergyChange {
   double switched = 1;
+  double leakage = 1;
   double memory_pj = 0;
+
+  bool changes() const { return switched != 1 || leakage != 1 || memory_pj != 0; }
 };
 EnergyChange energy_change(const std::string& device, const ProcessChange& change);
 

@@ -1,6 +1,8 @@
 #include "calib/fitted/shared/energy_factors.hpp"
 
+#include <algorithm>
 #include <filesystem>
+#include <tuple>
 
 #include "calib/fitted/shared/factors_folder.hpp"
 #include "hw/spec/shared/catalog.hpp"
@@ -40,8 +42,8 @@ double fact(const Node& root, const std::string& key, double min, double max) {
 // its board.
 PowerFacts read_power_facts(const Node& root, double limit_watts) {
   root.only_keys({"like", "interval80", "active_idle_watts", "active_idle_share", "limit_share",
-                  "link_pj_per_byte", "voltage_knee", "voltage_floor", "lowest_clock", "busy_share",
-                  "energies"},
+                  "link_pj_per_byte", "voltage_knee", "voltage_floor", "voltage_margin",
+                  "lowest_clock", "leakage_share", "leakage_growth", "busy_share", "energies"},
                  "");
   PowerFacts facts;
   constexpr double kMaxWatts = 1e5;
@@ -54,6 +56,11 @@ PowerFacts read_power_facts(const Node& root, double limit_watts) {
   facts.voltage_knee = fact(root, "voltage_knee", 0, 1);
   facts.voltage_floor = fact(root, "voltage_floor", 0, 1);
   facts.lowest_clock = fact(root, "lowest_clock", 0, 1);
+  constexpr double kMaxGrowth = 10;
+  constexpr double kMaxMargin = 0.5;
+  facts.leakage_share = fact(root, "leakage_share", 0, 1);
+  facts.leakage_growth = fact(root, "leakage_growth", 0, kMaxGrowth);
+  facts.voltage_margin = fact(root, "voltage_margin", 0, kMaxMargin);
   return facts;
 }
 
@@ -85,13 +92,21 @@ void read_energy_factors(const Node& root, DeviceEnergy& energy) {
   }
 }
 
-void read_interval(const Node& root, DeviceEnergy& energy) {
-  const Node& interval = root.required("interval80", "");
+std::pair<double, double> ratios_in(const Node& interval, const std::string& path) {
   if (!interval.is_list() || interval.items.size() != 2)
-    throw UserError(interval.where() + ": interval80: expected two numbers: [low, high]");
+    throw UserError(interval.where() + ": " + path + ": expected two numbers: [low, high]");
   constexpr double kMaxRatio = 100;
-  energy.interval_low = plain_number(interval.items[0], "interval80", 0, kMaxRatio);
-  energy.interval_high = plain_number(interval.items[1], "interval80", 0, kMaxRatio);
+  return {plain_number(interval.items[0], path, 0, kMaxRatio),
+          plain_number(interval.items[1], path, 0, kMaxRatio)};
+}
+
+void read_intervals(const Node& root, DeviceEnergy& energy) {
+  std::tie(energy.interval_low, energy.interval_high) =
+      ratios_in(root.required("interval80", ""), "interval80");
+  const Node* kinds = root.find("intervals");
+  if (kinds == nullptr) return;
+  for (const MapEntry& kind : kinds->entries)
+    energy.intervals[kind.key] = ratios_in(kind.value, kind.key);
 }
 
 }  // namespace
@@ -124,7 +139,7 @@ DeviceEnergy load_device_energy(const std::vector<std::string>& names, double li
   fs::path fitted_file = file_of_device(names.front());
   energy.is_calibrated = fs::exists(fitted_file);
   if (!energy.is_calibrated) {
-    read_interval(facts, energy);
+    read_intervals(facts, energy);
     const Node* like = facts.find("like");
     if (like == nullptr) return energy;
     fitted_file = file_of_device(like->as_text("like"));
@@ -132,10 +147,27 @@ DeviceEnergy load_device_energy(const std::vector<std::string>& names, double li
   }
   const Node fitted = load_document(fitted_file);
   read_energy_factors(fitted, energy);
-  if (energy.is_calibrated) read_interval(fitted, energy);
+  if (energy.is_calibrated) read_intervals(fitted, energy);
   // A smaller board has fewer SMs to keep busy than the one that the factors are of.
   if (!energy.is_calibrated && facts.find("busy_share") != nullptr)
     energy.factors.busy = fact(facts, "busy_share", 0, 1) * limit_watts;
+  return energy;
+}
+
+DeviceEnergy changed_energy(DeviceEnergy energy, const EnergyChange& change) {
+  if (!change.changes()) return energy;
+  for (double EnergyFactors::*factor :
+       {&EnergyFactors::matrix_32, &EnergyFactors::matrix_16, &EnergyFactors::matrix_8,
+        &EnergyFactors::matrix_4, &EnergyFactors::vector, &EnergyFactors::exponential,
+        &EnergyFactors::l2, &EnergyFactors::sram, &EnergyFactors::busy}) {
+    energy.factors.*factor *= change.switched;
+  }
+  energy.factors.dram = std::max(0.0, energy.factors.dram + change.memory_pj);
+  PowerFacts& facts = energy.facts;
+  const double leaks = facts.active_idle_watts * facts.leakage_share * change.leakage;
+  facts.active_idle_watts = facts.active_idle_watts * (1 - facts.leakage_share) + leaks;
+  if (facts.active_idle_watts > 0) facts.leakage_share = leaks / facts.active_idle_watts;
+  energy.calibrated.clear();
   return energy;
 }
 

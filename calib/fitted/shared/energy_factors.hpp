@@ -12,11 +12,13 @@
 // interval80, never calibrated).
 #pragma once
 
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "calib/fitted/shared/die_area.hpp"
 #include "hw/spec/gpu/gpu_spec.hpp"
 
 namespace foretell {
@@ -45,6 +47,12 @@ struct PowerFacts {
   double voltage_knee = 0;   // share of the full clock below which the voltage stays
   double voltage_floor = 0;  // voltage there, as a share of that at the full clock
   double lowest_clock = 0;   // share of the full clock
+  // Of active_idle_watts, what leaks through the chip at the full voltage; it falls with the
+  // voltage v (a share of the full one) as v exp(leakage_growth (v - 1)).
+  double leakage_share = 0;
+  double leakage_growth = 0;
+  double voltage_margin = 0;  // share of the voltage of a clock that can be taken from it
+  double voltage_most = 1;    // that is supplied at most, as a share of that at the full clock
 };
 
 struct DeviceEnergy {
@@ -55,6 +63,9 @@ struct DeviceEnergy {
   bool is_calibrated = false;  // fitted on this very device
   double interval_low = 1;     // measured / predicted
   double interval_high = 1;
+  // The same by kind of kernel and how it was measured ("gemm, random operands"), where kernels are
+  // compared; none of a device that is not calibrated.
+  std::map<std::string, std::pair<double, double>> intervals;
 };
 
 // Those of the device; energies of a device that none were fitted to are those of the device with
@@ -67,5 +78,9 @@ DeviceEnergy load_gpu_energy(const GpuDeviceSpec& device, const std::string& fac
 // of the board, for facts that are shares of it; 0: none is published.
 DeviceEnergy load_device_energy(const std::vector<std::string>& names, double limit_watts,
                                 const std::string& factors = "");
+
+// The same chip in another process or with another memory: switched energies and leakage follow the
+// process, the rest of what idles stays. Nothing of it counts as calibrated then.
+DeviceEnergy changed_energy(DeviceEnergy energy, const EnergyChange& change);
 
 }  // namespace foretell

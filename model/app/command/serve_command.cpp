@@ -204,7 +204,7 @@ void add_serve_command(CLI::App& app, Session& session) {
   add_field_options(
       *command, options->machine,
       {"tp", "pp", "ep", "moe-tp", "context", "sequence-parallel", "kv-dtype", "experts", "library",
-       "library-release", "power-limit", "clock", "usd-per-kwh", "pue"});
+       "library-release", "power-limit", "voltage", "clock", "usd-per-kwh", "pue"});
   add_seed_option(*command, options->machine.seed);
   add_service_options(*command, options->service, {"concurrency", "rate"}, {});
   command->add_flag("--measured", request.measured,

@@ -71,7 +71,9 @@ CpuRequest resolve_cpu(const Request& request) {
 EnergyFacts energy_of(const CpuRequest& resolved) {
   const CpuSystemSpec& spec = resolved.system.spec;
   EnergyFacts facts;
-  facts.energy = load_device_energy({spec.device.id, "cpu"}, 0, resolved.request.factors);
+  const Request& request = resolved.request;
+  facts.energy = changed_energy(load_device_energy({spec.device.id, "cpu"}, 0, request.factors),
+                                energy_change(spec.device.id, {request.node, request.hbm}));
   facts.devices = spec.sockets;
   const double cores = static_cast<double>(spec.cores) / spec.sockets;
   facts.setting = {1, std::min(facts.devices, std::ceil(resolved.request.cores / cores)), Watts(0)};
@@ -136,8 +138,8 @@ class CpuDevice final : public ResolvedDevice {
     CpuCallResult result = run_cpu_call(call);
     const EnergyFacts energy = energy_of(resolved_);
     // A copy has its share of the sockets.
-    const Watts idle(energy.energy.facts.active_idle_watts * energy.setting.devices /
-                     resolved_.request.dp);
+    const Watts idle =
+        idle_power(1, energy.energy.facts) * (energy.setting.devices / resolved_.request.dp);
     set_kernel_power(result.metrics, energy.energy, idle, Watts(0), result.loops);
     ShownCall shown;
     shown.kernels = std::move(result.loops);

@@ -2,8 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "hw/spec/gpu/gpu_catalog.hpp"
 #include "model/app/request/prediction.hpp"
 #include "model/base/errors.hpp"
+#include "model/timing/shared/energy_timing.hpp"
 
 namespace foretell {
 namespace {
@@ -120,6 +122,50 @@ TEST(EnergyLaws, LowerClockIsSlowerAndDrawsLess) {
   EXPECT_LT(*slow.watts, *full.watts);
 }
 
+// Where no limit binds, the time is that of the clock and the joules are those of the voltage.
+TEST(EnergyLaws, LessVoltageAtTheSameClockTakesFewerJoulesInTheSameTime) {
+  Request request = on_h200();
+  request.clock = "1200MHz";
+  RunSummary before = summary_of(request);
+  PowerFacts facts = load_gpu_energy(GpuCatalog().load("h200-sxm", {}).spec.device).facts;
+  for (const double voltage : {0.75, 0.72, 0.7}) {
+    request.voltage = std::to_string(voltage);
+    facts.voltage_most = voltage;
+    const RunSummary less = summary_of(request);
+    EXPECT_EQ(less.call_s, before.call_s) << voltage;
+    EXPECT_LT(*less.joules_per_request, *before.joules_per_request) << voltage;
+    // What operators add to idle power, and that, are all parts.
+    double joules = idle_power(1, facts).value() * less.call_s;
+    for (const auto& [op, energy] : less.energy->joules_by_operator) joules += energy;
+    double parts = 0;
+    for (const EnergyPartRecord& part : less.energy->parts) parts += part.joules;
+    EXPECT_NEAR(joules / parts, 1, 1e-6) << voltage;
+    before = less;
+  }
+}
+
+// At its limit a board that takes less for an operation keeps a higher clock.
+TEST(EnergyLaws, LessVoltageUnderALimitIsFaster) {
+  Request request = on_h200();
+  request.power_limit = "450W";
+  const RunSummary full = summary_of(request);
+  request.voltage = "0.7";
+  const RunSummary less = summary_of(request);
+  EXPECT_LT(less.call_s, 0.99 * full.call_s);
+  EXPECT_LT(*less.joules_per_request, 0.98 * *full.joules_per_request);
+}
+
+// The limit of a board holds for what it draws in its own process.
+TEST(EnergyLaws, ACoarserProcessAtTheLimitIsSlowerAndKeepsIt) {
+  Request request = on_h200();
+  const RunSummary base = summary_of(request);
+  request.node = "7nm";
+  const RunSummary coarser = summary_of(request);
+  EXPECT_GT(coarser.call_s, base.call_s);
+  EXPECT_LE(*coarser.watts, 700);
+  EXPECT_GT(*coarser.joules_per_request, 1.05 * *base.joules_per_request);
+}
+
 TEST(EnergyLaws, EnergyHasAPriceWithTheLossesOfTheBuilding) {
   Request request = on_h200();
   request.usd_per_kwh = 0.1;
@@ -160,6 +206,19 @@ TEST(EnergyLaws, WhatIsPossibleIsSaid) {
   request = on_h200();
   request.power_limit = "0.1kW";
   EXPECT_THAT(refusal(request), HasSubstr("not 100 W"));
+  request = on_h200();
+  request.voltage = "0.5";
+  EXPECT_THAT(refusal(request), HasSubstr("takes 0.63 to 1 of its full voltage, not 0.5"));
+  request.voltage = "1.1";
+  EXPECT_THAT(refusal(request), HasSubstr("not 1.1"));
+  request.clock = "1830MHz";
+  request.voltage = "0.8";
+  EXPECT_THAT(refusal(request), HasSubstr("takes 0.9 to 1 of its full voltage at 1830 MHz"));
+  request.clock = "900MHz";
+  request.voltage = "0.5";
+  EXPECT_THAT(refusal(request), HasSubstr("takes 0.63 to 1"));
+  request.voltage = "850mV";
+  EXPECT_THAT(refusal(request), HasSubstr("write 0.9 or 90%"));
   request = on_h200();
   request.pue = 1.2;
   EXPECT_THAT(refusal(request), HasSubstr("usd-per-kwh"));

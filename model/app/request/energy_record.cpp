@@ -75,8 +75,7 @@ void set_energy(const ResolvedWorkload& resolved, const EnergyFacts& facts, cons
     parts_of_call.clock =
         parts_of_call.clock > 0 ? std::min(parts_of_call.clock, op.clock) : op.clock;
     parts_of_call.joules_by_operator[op.op] +=
-        total_energy(energy_parts(op.work, Seconds(0), op.clock, facts.energy)).value() *
-        facts.setting.ranks;
+        added_energy(op.work, op.duration, op.clock, facts.energy).value() * facts.setting.ranks;
   }
   EnergyFigures energy;
   energy.watts = joules * calls;
@@ -84,7 +83,7 @@ void set_energy(const ResolvedWorkload& resolved, const EnergyFacts& facts, cons
   if (metrics.generation) energy.per_token = joules / units;
   const double idle = std::max(0.0, facts.devices - facts.setting.devices);
   energy.wall = Watts(facts.host.wall_watts(
-      energy.watts.value() + idle * facts.energy.facts.active_idle_watts, facts.devices));
+      (energy.watts + idle_power(1, facts.energy.facts) * idle).value(), facts.devices));
   energy.ratio80 = parts_of_call.interval80;
   set_bands(energy);
   set_energy_cost(request, figures, energy);

@@ -69,7 +69,7 @@ class GpuDevice final : public ResolvedDevice {
       facts.parameters.push_back(std::move(factor));
     facts.machine = gpu_machine(resolved_.system, resolved_.precision.matmul_compute);
     facts.interval80 = interval();
-    facts.energy = energy_of(resolved_, energy_);
+    facts.energy = energy_of(resolved_, energy_.asked);
     return facts;
   }
 
@@ -177,7 +177,7 @@ class GpuDevice final : public ResolvedDevice {
 
   GpuRequest resolved_;
   GpuFactors factors_;
-  DeviceEnergy energy_ = load_gpu_energy(resolved_.system.spec.device, resolved_.request.factors);
+  BoardEnergy energy_ = energy_of_board(resolved_);
   std::string type_;              // of products
   std::vector<ChainPart> parts_;  // of all calls
   std::vector<std::string> notes_;

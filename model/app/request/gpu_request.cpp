@@ -180,12 +180,61 @@ bool has_less_power(const GpuRequest& resolved, const KernelLibrary& library) {
   return device.power_watts * rate->second < measured->power_watts * device.matrix_rate.at(type);
 }
 
-// --clock as a frequency and --power-limit: no more than the device has, no less than it needs.
+constexpr double kMega = 1e6;
+
+// "0.9" or "90%": as a share of the voltage at the full clock.
+double voltage_in(const std::string& text) {
+  constexpr double kPercent = 100;
+  const std::string_view trimmed = trim(text);
+  const bool is_percent = !trimmed.empty() && trimmed.back() == '%';
+  const std::string number(is_percent ? trimmed.substr(0, trimmed.size() - 1) : trimmed);
+  const std::optional<AnyQuantity> share = parse_any_quantity(number);
+  if (!share || !(share->dimension == Dimension{})) {
+    throw UserError("voltage: '" + text +
+                    "' is not a share of the voltage at the full clock; write 0.9 or 90%, as no "
+                    "volts of these boards are published");
+  }
+  return is_percent ? share->value / kPercent : share->value;
+}
+
+// The highest clock that a voltage is enough for.
+double highest_clock(double voltage, const PowerFacts& facts) {
+  if (voltage >= least_voltage(1, facts)) return 1;
+  double low = facts.lowest_clock;
+  double high = 1;
+  constexpr int kHalvings = 40;
+  for (int i = 0; i < kHalvings; ++i) {
+    const double middle = (low + high) / 2;
+    (voltage < least_voltage(middle, facts) ? high : low) = middle;
+  }
+  return low;
+}
+
+// At least what the clock needs, which is that of the curve less a margin. Without a clock it is
+// the highest one that the voltage is enough for.
+void resolve_voltage(const PowerFacts& facts, bool states_clock, GpuRequest& resolved) {
+  if (resolved.request.voltage.empty()) return;
+  resolved.voltage = voltage_in(resolved.request.voltage);
+  constexpr double kDigits = 1000;
+  const double needed =
+      least_voltage(states_clock ? resolved.clock_share : facts.lowest_clock, facts);
+  const double least = std::ceil(needed * kDigits) / kDigits;
+  if (resolved.voltage < least || resolved.voltage > 1) {
+    const GpuDeviceSpec& device = resolved.system.spec.device;
+    const double mhz = device.clock.boost.value() * resolved.clock_share / kMega;
+    throw UserError(fmt::format(
+        "voltage: {} takes {:g} to 1 of its full voltage{}, not {:g}", device.name, least,
+        states_clock ? fmt::format(" at {:.0f} MHz", mhz) : "", resolved.voltage));
+  }
+  if (!states_clock) resolved.clock_share = highest_clock(resolved.voltage, facts);
+}
+
+// --clock as a frequency, --voltage and --power-limit: no more than the device has, no less than it
+// needs.
 void resolve_power(GpuRequest& resolved) {
   const Request& request = resolved.request;
   const GpuDeviceSpec& device = resolved.system.spec.device;
   const PowerFacts facts = load_gpu_energy(device).facts;
-  constexpr double kMega = 1e6;
   const bool is_word =
       request.clock.empty() || request.clock == "burst" || resolved.sustained_clock;
   if (!is_word) {
@@ -204,14 +253,16 @@ void resolve_power(GpuRequest& resolved) {
     }
     resolved.clock_share = clock / boost;
   }
+  resolve_voltage(facts, !is_word, resolved);
   if (request.power_limit.empty()) return;
   resolved.power_limit = watts_in(request.power_limit);
-  const double least = std::ceil(facts.active_idle_watts / facts.limit_share);
+  const Watts idle = idle_power(1, energy_of_board(resolved).asked.facts);
+  const double least = std::ceil(idle.value() / facts.limit_share);
   if (resolved.power_limit < least || resolved.power_limit > device.power_watts) {
     throw UserError(fmt::format(
         "power-limit: {} takes {:.0f} to {:.0f} W, not {:.0f} W: it draws {:.0f} W with its clocks "
         "up before any work",
-        device.name, least, device.power_watts, resolved.power_limit, facts.active_idle_watts));
+        device.name, least, device.power_watts, resolved.power_limit, idle.value()));
   }
 }
 
@@ -260,6 +311,18 @@ void note_unread(const Request& request, GpuRequest& resolved) {
 GpuFactors factors_of(const GpuRequest& resolved) {
   return GpuFactors(resolved.system.spec.device, resolved.request.factors, resolved.factors_set,
                     std::string(trim(resolved.request.library)));
+}
+
+BoardEnergy energy_of_board(const GpuRequest& resolved) {
+  const Request& request = resolved.request;
+  const GpuDeviceSpec& device = resolved.system.spec.device;
+  const EnergyChange change = energy_change(device.id, {request.node, request.hbm});
+  BoardEnergy board;
+  board.measured = load_gpu_energy(device, request.factors);
+  board.asked = changed_energy(board.measured, change);
+  board.asked.facts.voltage_most = resolved.voltage;
+  board.differs = change.changes() || resolved.voltage < 1;
+  return board;
 }
 
 GpuRequest resolve_gpu(const Request& request) {

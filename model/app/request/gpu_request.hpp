@@ -8,6 +8,7 @@
 #include "hw/spec/gpu/gpu_catalog.hpp"
 #include "model/app/request/resolved_workload.hpp"
 #include "model/mapping/shared/fuse.hpp"
+#include "model/predict/limited_call.hpp"
 #include "model/program/grid.hpp"
 
 namespace foretell {
@@ -19,6 +20,7 @@ struct GpuRequest : ResolvedWorkload {
   bool sustained_clock = false;
   double clock_share = 1;                // of the boost clock, at most
   double power_limit = 0;                // watts of a board; 0: that of the board
+  double voltage = 1;                    // most that is supplied, of that at the full clock
   bool heads_share_keys = true;          // in kernels for tokens, by release
   FusionRules fusion;                    // of the library
   std::vector<std::string> factors_set;  // overrides of factors, apart from those of the system
@@ -26,6 +28,9 @@ struct GpuRequest : ResolvedWorkload {
 
 // The factors of the request, with its overrides.
 GpuFactors factors_of(const GpuRequest& resolved);
+
+// What its boards draw, as they were measured and as they are asked for.
+BoardEnergy energy_of_board(const GpuRequest& resolved);
 
 // UserError for what GPUs do not do, types without a pipe, and parallelism that does not fit the
 // GPUs of the system.

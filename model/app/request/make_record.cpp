@@ -195,20 +195,6 @@ RunSummary summary_of(const ResolvedWorkload& resolved, const SystemFacts& facts
   return summary;
 }
 
-// Switched energies follow the process; what idles is left as it is.
-EnergyFacts changed(EnergyFacts facts, const EnergyChange& change) {
-  EnergyFactors& factors = facts.energy.factors;
-  for (double EnergyFactors::*factor :
-       {&EnergyFactors::matrix_32, &EnergyFactors::matrix_16, &EnergyFactors::matrix_8,
-        &EnergyFactors::matrix_4, &EnergyFactors::vector, &EnergyFactors::exponential,
-        &EnergyFactors::l2, &EnergyFactors::sram, &EnergyFactors::busy}) {
-    factors.*factor *= change.switched;
-  }
-  factors.dram = std::max(0.0, factors.dram + change.memory_pj);
-  if (change.switched != 1 || change.memory_pj != 0) facts.energy.calibrated.clear();
-  return facts;
-}
-
 void set_area(const DieArea& area, RunRecord& record) {
   record.summary.area_mm2 = area.area_mm2;
   record.summary.cost_to_make_usd = area.cost_usd();
@@ -258,9 +244,7 @@ RunRecord make_record(const ResolvedWorkload& resolved, const SystemFacts& facts
         {resource.path, resource.busy, resource.stalled, resource.bytes.value()});
   }
   const ProcessChange change{resolved.request.node, resolved.request.hbm};
-  const EnergyChange energies = energy_change(facts.device, change);
-  if (facts.energy)
-    set_energy(resolved, changed(*facts.energy, energies), metrics, figures, record);
+  if (facts.energy) set_energy(resolved, *facts.energy, metrics, figures, record);
   put_figures(figures, record.summary);
   if (const auto area = die_area(facts.device, facts.parameters, change)) set_area(*area, record);
   check_record(record);

@@ -8,6 +8,7 @@
 #include "calib/validate/part.hpp"
 #include "hw/spec/gpu/layer_kernel_facts.hpp"
 #include "model/app/request/request_fields.hpp"
+#include "model/app/tables/power_conditions.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/hash.hpp"
 #include "model/base/text.hpp"
@@ -193,8 +194,16 @@ RowPrediction PowerPredictor::predict(const CsvRow& cells) {
     const auto& [spec, energy] = known->second;
     const double watts = power_of_row(row, spec, energy).value();
     const double most = (row.limit_watts > 0 ? row.limit_watts : spec.power_watts);
-    const double low = watts * energy.interval_low;
-    const double high = std::min(watts * energy.interval_high, std::max(most, watts));
+    static const PowerConditions kConditions;
+    const std::string library = cells_.text(cells, "framework");
+    const PowerCondition condition = kConditions.of(row, library, cells_.text(cells, "kernel"));
+    const auto kind = energy.intervals.find(power_interval_key(row.kernel_class, condition));
+    const auto [low_ratio, high_ratio] =
+        kind != energy.intervals.end() && !library.empty()
+            ? kind->second
+            : std::make_pair(energy.interval_low, energy.interval_high);
+    const double low = watts * low_ratio;
+    const double high = std::min(watts * high_ratio, std::max(most, watts));
     prediction.values = {{"pred_w", watts}, {"pred_lo_w", low}, {"pred_hi_w", high}};
     prediction.intervals = {{"power_w", {low, high}}};
     if (!energy.is_calibrated) {

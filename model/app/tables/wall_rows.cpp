@@ -111,13 +111,13 @@ double board_watts_of(const WallRun& run, const RunSummary& summary, const GpuDe
   const double boards = run.request.dp;
   const double most = boards * device.power_watts * energy.facts.limit_share;
   const double per_sample = switched_joules(summary) / static_cast<double>(run.request.batch);
-  const double idle = boards * energy.facts.active_idle_watts;
   if (!run.request.power_limit.empty()) return *summary.watts;
-  if (run.one_query) return std::min(idle + run.throughput * per_sample, most);
+  const auto idle = [&](double clock) { return boards * idle_power(clock, energy.facts).value(); };
+  if (run.one_query) return std::min(idle(1) + run.throughput * per_sample, most);
   const double full = run.full_rate > 0 ? boards * run.full_rate : summary.throughput;
   const double clock = std::clamp(run.throughput / full, energy.facts.lowest_clock, 1.0);
   const double voltage = voltage_share(clock, energy.facts);
-  return std::min(idle + run.throughput * per_sample * voltage * voltage, most);
+  return std::min(idle(clock) + run.throughput * per_sample * voltage * voltage, most);
 }
 
 }  // namespace

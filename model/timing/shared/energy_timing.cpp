@@ -1,16 +1,41 @@
 #include "model/timing/shared/energy_timing.hpp"
 
+#include <algorithm>
+#include <cmath>
+
 namespace foretell {
 namespace {
 
 constexpr double kPicojoule = 1e-12;
 
-}  // namespace
-
-double voltage_share(double clock, const PowerFacts& facts) {
+// The voltage that the curve has for a clock.
+double curve_voltage(double clock, const PowerFacts& facts) {
   if (clock <= facts.voltage_knee) return facts.voltage_floor;
   const double way = (clock - facts.voltage_knee) / (1 - facts.voltage_knee);
   return facts.voltage_floor + (1 - facts.voltage_floor) * way;
+}
+
+}  // namespace
+
+double voltage_share(double clock, const PowerFacts& facts) {
+  return std::min(curve_voltage(clock, facts), facts.voltage_most);
+}
+
+double least_voltage(double clock, const PowerFacts& facts) {
+  return curve_voltage(clock, facts) * (1 - facts.voltage_margin);
+}
+
+Watts idle_power(double clock, const PowerFacts& facts) {
+  const double voltage = voltage_share(clock, facts);
+  const double leaks =
+      facts.leakage_share * voltage * std::exp(facts.leakage_growth * (voltage - 1));
+  return Watts(facts.active_idle_watts * (1 - facts.leakage_share + leaks));
+}
+
+Joules added_energy(const EnergyWork& work, Seconds time, double clock,
+                    const DeviceEnergy& energy) {
+  const Watts leaks_less = idle_power(1, energy.facts) - idle_power(clock, energy.facts);
+  return total_energy(energy_parts(work, Seconds(0), clock, energy)) - leaks_less * time;
 }
 
 std::vector<EnergyPart> energy_parts(const EnergyWork& work, Seconds time, double clock,
@@ -37,7 +62,7 @@ std::vector<EnergyPart> energy_parts(const EnergyWork& work, Seconds time, doubl
   add("link", "link", work.link.value() * energy.facts.link_pj_per_byte * kPicojoule);
   // Clock trees and pipelines of occupied SMs switch with every cycle.
   add("busy", "busy", factors.busy * clock * voltage * voltage * work.busy.value());
-  add(kActiveIdle, "active_idle", energy.facts.active_idle_watts * time.value());
+  add(kActiveIdle, "active_idle", (idle_power(clock, energy.facts) * time).value());
   return parts;
 }
 
@@ -60,7 +85,7 @@ Watts power_at(const EnergyWork& work, Seconds time, double scales, double clock
 }
 
 double slow_down_within(Watts free, Watts limit, const PowerFacts& facts) {
-  const Watts idle(facts.active_idle_watts);
+  const Watts idle = idle_power(1, facts);
   if (!(free > limit) || !(free > idle)) return 1;
   double low = facts.lowest_clock;
   double high = 1;
@@ -68,7 +93,7 @@ double slow_down_within(Watts free, Watts limit, const PowerFacts& facts) {
   for (int i = 0; i < kSteps; ++i) {
     const double middle = (low + high) / 2;
     const double voltage = voltage_share(middle, facts);
-    const Watts drawn = idle + (free - idle) * (middle * voltage * voltage);
+    const Watts drawn = idle_power(middle, facts) + (free - idle) * (middle * voltage * voltage);
     (drawn > limit ? high : low) = middle;
   }
   return 1 / low;

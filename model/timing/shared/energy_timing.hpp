@@ -2,8 +2,9 @@
 //
 //   E = active idle * t + busy * t_busy + sum over types of FLOPs * pJ + bytes by level * pJ
 //
-// Closed forms; apparent energies of hw/spec/gpu/energy_factors.hpp. Below the full clock what the
-// chip switches costs less by the square of the voltage; memory and links keep their energy.
+// Closed forms; apparent energies of calib/fitted/shared/energy_factors.hpp. Below the full voltage
+// v what the chip switches costs less by v^2, what leaks of active idle power by v exp(g (v - 1));
+// memory and links keep their energy.
 #pragma once
 
 #include <string>
@@ -28,8 +29,18 @@ std::vector<EnergyPart> energy_parts(const EnergyWork& work, Seconds time, doubl
                                      const DeviceEnergy& energy);
 Joules total_energy(const std::vector<EnergyPart>& parts);
 
-// Voltage at a clock, both as shares of the full ones: flat up to the knee, then straight to 1.
+// Voltage at a clock, both as shares of the full ones: flat up to the knee, then straight to 1, and
+// never above what is supplied at most.
 double voltage_share(double clock, const PowerFacts& facts);
+// Least voltage at which the chip still runs at a clock: that of the curve less the margin.
+double least_voltage(double clock, const PowerFacts& facts);
+
+// What the device draws without work, at the voltage of a clock.
+Watts idle_power(double clock, const PowerFacts& facts);
+
+// What work adds, in `time`, to what the device draws at the full clock without work: less leaks at
+// the voltage of its clock.
+Joules added_energy(const EnergyWork& work, Seconds time, double clock, const DeviceEnergy& energy);
 
 // Mean power of work that takes `time` at the full clock, of which the share `scales` (0 … 1) gets
 // longer as the clock falls.
@@ -38,8 +49,9 @@ Watts power_at(const EnergyWork& work, Seconds time, double scales, double clock
 Seconds time_at(Seconds time, double scales, double clock);
 
 // A job that draws `free` watts where no limit binds, under `limit`: the factor by which it gets
-// slower. All of what it draws above active idle falls with its rate and the square of the voltage;
-// that of the lowest clock where the limit is below what it draws there.
+// slower. All of what it draws above active idle falls with its rate and the square of the voltage,
+// idle power by what leaks less; that of the lowest clock where the limit is below what it draws
+// there.
 double slow_down_within(Watts free, Watts limit, const PowerFacts& facts);
 
 // The highest clock, as a share of the full one, at which the mean power is at most `limit`; the

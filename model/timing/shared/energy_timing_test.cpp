@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 namespace foretell {
 namespace {
 
@@ -43,6 +45,54 @@ TEST(EnergyTiming, VoltageIsFlatBelowTheKneeAndFullAtTheTop) {
   EXPECT_DOUBLE_EQ(voltage_share(0.5, facts), 0.7);
   EXPECT_DOUBLE_EQ(voltage_share(0.75, facts), 0.85);
   EXPECT_DOUBLE_EQ(voltage_share(1, facts), 1);
+}
+
+DeviceEnergy leaking_energy() {
+  DeviceEnergy energy = some_energy();
+  energy.facts.leakage_share = 0.4;
+  energy.facts.leakage_growth = 1.5;
+  energy.facts.voltage_margin = 0.1;
+  return energy;
+}
+
+TEST(EnergyTiming, WhatLeaksFallsWithTheVoltageOfTheClock) {
+  PowerFacts facts = leaking_energy().facts;
+  EXPECT_DOUBLE_EQ(idle_power(1, facts).value(), 100);
+  // 0.7 of the voltage at the knee and below it.
+  EXPECT_NEAR(idle_power(0.3, facts).value(), 60 + 40 * 0.7 * std::exp(-0.45), 1e-9);
+  facts.voltage_most = 0.9;
+  EXPECT_NEAR(idle_power(1, facts).value(), 60 + 40 * 0.9 * std::exp(-0.15), 1e-9);
+}
+
+TEST(EnergyTiming, LessVoltageAtTheSameClockSavesItsSquareOfWhatIsSwitched) {
+  DeviceEnergy energy = leaking_energy();
+  const auto joules = [&](const char* kind) {
+    for (const EnergyPart& part : energy_parts(compute_work(), Seconds(1), 1, energy)) {
+      if (part.kind == kind) return part.energy.value();
+    }
+    return 0.0;
+  };
+  const double matrix = joules("matrix 16 bit");
+  const double dram = joules("dram");
+  energy.facts.voltage_most = 0.9;
+  EXPECT_NEAR(joules("matrix 16 bit") / matrix, 0.81, 1e-12);
+  EXPECT_DOUBLE_EQ(joules("dram"), dram);
+}
+
+TEST(EnergyTiming, WhatWorkAddsAndIdlePowerAreAllThatIsDrawn) {
+  const DeviceEnergy energy = leaking_energy();
+  for (const double clock : {0.4, 0.8, 1.0}) {
+    const Joules all = total_energy(energy_parts(compute_work(), Seconds(2), clock, energy));
+    const Joules added = added_energy(compute_work(), Seconds(2), clock, energy);
+    EXPECT_NEAR((added + idle_power(1, energy.facts) * Seconds(2)) / all, 1, 1e-12) << clock;
+  }
+}
+
+TEST(EnergyTiming, AClockNeedsItsVoltageLessTheMargin) {
+  const PowerFacts facts = leaking_energy().facts;
+  EXPECT_DOUBLE_EQ(least_voltage(1, facts), 0.9);
+  EXPECT_DOUBLE_EQ(least_voltage(0.75, facts), 0.9 * 0.85);
+  EXPECT_DOUBLE_EQ(least_voltage(0.2, facts), 0.9 * 0.7);
 }
 
 TEST(EnergyTiming, ClockFallsJustUntilThePowerFits) {

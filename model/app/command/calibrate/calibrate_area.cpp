@@ -19,12 +19,12 @@ constexpr double kPercent = 100;
 // A share above or below.
 std::string signed_percent(double share) { return fmt::format("{:+.1f} %", kPercent * share); }
 
-std::string summary_of(const std::vector<LeftOutDie>& dies, double LeftOutDie::*error) {
+std::string summary_of(const std::vector<LeftOutDie>& dies) {
   double sum = 0;
   double worst = 0;
   for (const LeftOutDie& die : dies) {
-    sum += std::abs(die.*error);
-    worst = std::max(worst, std::abs(die.*error));
+    sum += std::abs(die.error);
+    worst = std::max(worst, std::abs(die.error));
   }
   return fmt::format("{:.1f} % on average, {:.1f} % at most",
                      kPercent * sum / static_cast<double>(dies.size()), kPercent * worst);
@@ -36,16 +36,21 @@ int calibrate_area(const std::string& format) {
   for (const LeftOutDie& die : dies) {
     const std::string alike =
         die.alike == 0 ? "alone on its process" : fmt::format("{} alike", die.alike);
-    output.say(fmt::format("{}: {:.0f} mm2, the others predict {}; without beliefs {} ({})\n",
-                           die.name, die.mm2, signed_percent(die.error),
-                           signed_percent(die.error_without_beliefs), alike));
+    output.say(fmt::format("{}: {:.0f} mm2, the others predict {} ({})\n", die.name, die.mm2,
+                           signed_percent(die.error), alike));
     output.add({die.name, "", "left_out", "die area", fmt::format("{}", die.error), "", ""});
-    output.add({die.name, "", "left_out", "die area without beliefs",
-                fmt::format("{}", die.error_without_beliefs), "", ""});
   }
-  output.say(fmt::format("left out: {}; without beliefs about parts: {}\n",
-                         summary_of(dies, &LeftOutDie::error),
-                         summary_of(dies, &LeftOutDie::error_without_beliefs)));
+  output.say("left out: " + summary_of(dies) + "\n");
+  const FittedArea fitted = fitted_area();
+  output.say(
+      fmt::format("on all: logic at 16 and 12 nm {:.3f}, at 8 nm {:.3f} of that at 4 nm; mm2:",
+                  fitted.logic.nm16, fitted.logic.nm8));
+  for (std::size_t i = 0; i < fitted.parts.size(); ++i) {
+    const std::string value = fmt::format("{:.4g}", fitted.parts.at(i));
+    output.say(fmt::format(" {} {}", area_part_names().at(i), value));
+    output.add({area_part_names().at(i), "", "fitted", "mm2", value, "", ""});
+  }
+  output.say("\n");
   output.finish();
   return kSuccess;
 }

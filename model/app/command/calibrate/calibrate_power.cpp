@@ -5,7 +5,10 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <set>
+#include <tuple>
+#include <utility>
 
 #include "calib/fit/fit.hpp"
 #include "calib/fit/plan.hpp"
@@ -17,6 +20,7 @@
 #include "hw/spec/shared/catalog.hpp"
 #include "model/app/command/calibrate/fit_output.hpp"
 #include "model/app/request/request_fields.hpp"
+#include "model/app/tables/power_conditions.hpp"
 #include "model/app/tables/power_rows.hpp"
 #include "model/app/terminal/output.hpp"
 #include "model/app/terminal/progress.hpp"
@@ -37,77 +41,59 @@ constexpr const char* kStreaming = "streaming ";
 struct PowerSample {
   PowerRow row;
   double watts = 0;
-  bool is_steady = true;
-  bool has_zeros = false;      // for weights
-  bool has_unwritten = false;  // keys and values that the measuring program never wrote
+  bool is_random = false;  // the library runs on random operands
+  PowerCondition condition = PowerCondition::kRandom;
 };
 
 struct PowerSamples {
   std::vector<PowerSample> fit;
   std::vector<PowerSample> judge;
-  std::vector<PowerSample> unsteady;   // of fit and judge
-  std::vector<PowerSample> zeros;      // the same
-  std::vector<PowerSample> unwritten;  // the same
+  // Of fit and judge, those that are neither fitted to nor judged on.
+  std::map<PowerCondition, std::vector<PowerSample>> left_out;
 };
 
-struct PowerRows {
-  std::vector<std::string> random_operands;
-  std::map<std::string, double> zero_weights;  // by kernel: of more experts than that
-  double longest_steady = 0;                   // tokens of a prompt
-  double shortest_stream_us = 0;
-  double stream_share = 0;  // of the bandwidth of the memory
-  std::vector<std::string> unsteady_libraries;
-  std::vector<std::string> unwritten_libraries;
-};
-
-// Which rows count.
-PowerRows load_power_rows(const std::string& path) {
-  const Node root = load_document(path);
-  root.only_keys(
-      {"random_operands", "zero_weights", "unwritten_keys", "unsteady_prompts", "streams"}, "");
-  PowerRows plan;
-  for (const Node& item : root.required("random_operands", "").items) {
-    plan.random_operands.push_back(item.as_text("random_operands"));
+// A row of the device that is long enough and whose work is counted.
+std::optional<PowerSample> read_sample(const NamedCells& cells, const CsvRow& row,
+                                       const GpuDeviceSpec& device,
+                                       const PowerConditions& conditions) {
+  PowerSample sample;
+  try {
+    sample.row = read_power_row(cells, row);
+    sample.watts = read_measurement("power_w", cells.text(row, "power_w")).value_or(0);
+  } catch (const UserError&) {
+    return std::nullopt;  // work that is not counted
   }
-  for (const Node& item : root.required("zero_weights", "").items) {
-    item.only_keys({"kernel", "experts_above"}, "zero_weights");
-    plan.zero_weights[item.required("kernel", "zero_weights").as_text("kernel")] =
-        required_number(item, "experts_above");
+  constexpr double kUs = 1e6;
+  const double us = sample.row.latency.value() * kUs;
+  if (sample.watts <= 0 || us < conditions.shortest_stream_us()) return std::nullopt;
+  const std::string library = cells.text(row, "framework");
+  sample.is_random = conditions.is_random(library);
+  sample.condition = conditions.of(sample.row, library, cells.text(row, "kernel"));
+  if (us < kShortestPowerUs) {
+    const BytesPerSecond rate = sample.row.work.dram / sample.row.latency;
+    const bool is_plain = !starts_with(sample.row.kernel_class, "experts");  // whichever are hit
+    if (!is_plain || rate < device.hbm.bandwidth * conditions.stream_share()) return std::nullopt;
+    sample.row.kernel_class = std::string(kStreaming) + sample.row.kernel_class;
   }
-  for (const Node& item : root.required("unwritten_keys", "").items)
-    plan.unwritten_libraries.push_back(item.as_text("unwritten_keys"));
-  const Node& unsteady = root.required("unsteady_prompts", "");
-  unsteady.only_keys({"above", "libraries"}, "unsteady_prompts");
-  plan.longest_steady = required_number(unsteady, "above");
-  for (const Node& item : unsteady.required("libraries", "unsteady_prompts").items) {
-    plan.unsteady_libraries.push_back(item.as_text("libraries"));
-  }
-  const Node& streams = root.required("streams", "");
-  streams.only_keys({"least_us", "memory_share"}, "streams");
-  plan.shortest_stream_us = required_number(streams, "least_us");
-  plan.stream_share = required_number(streams, "memory_share");
-  return plan;
+  return sample;
 }
 
-// Where a sample goes that is neither fitted to nor judged on; nullptr for the others.
-std::vector<PowerSample>* left_out(const PowerSample& sample, PowerSamples& parts) {
-  if (sample.has_zeros) return &parts.zeros;
-  if (sample.has_unwritten) return &parts.unwritten;
-  return sample.is_steady ? nullptr : &parts.unsteady;
+// Is the row neither fitted to nor judged on? Where a device has rows of random operands, all
+// others are.
+bool is_left_out(const PowerSample& sample, bool has_random) {
+  if (sample.condition != PowerCondition::kRandom && sample.condition != PowerCondition::kOther)
+    return true;
+  return has_random && !sample.is_random;
 }
 
-// Rows of the device that are long enough and whose work is counted.
-PowerSamples read_samples(const GemmFitCommand& command, const GpuDeviceSpec& device,
-                          const PowerRows& plan) {
+PowerSamples read_samples(const GemmFitCommand& command, const GpuDeviceSpec& device) {
   CsvReader table(command.table);
   const NamedCells cells(table.header());
   const GpuCatalog catalog;
+  const PowerConditions conditions;
   std::map<std::string, bool> is_device;
-  std::vector<std::pair<std::string, PowerSample>> samples;  // with the library
+  std::vector<PowerSample> samples;
   bool has_random = false;
-  const auto contains = [](const std::vector<std::string>& names, const std::string& name) {
-    return std::find(names.begin(), names.end(), name) != names.end();
-  };
   CsvRow row;
   std::string problem;
   while (table.next(row, problem)) {
@@ -119,51 +105,20 @@ PowerSamples read_samples(const GemmFitCommand& command, const GpuDeviceSpec& de
       known = is_device.emplace(gpu, same).first;
     }
     if (!known->second) continue;
-    PowerSample sample;
-    try {
-      sample.row = read_power_row(cells, row);
-      sample.watts = read_measurement("power_w", cells.text(row, "power_w")).value_or(0);
-    } catch (const UserError&) {
-      continue;  // work that is not counted
-    }
-    constexpr double kUs = 1e6;
-    const double us = sample.row.latency.value() * kUs;
-    const std::string library = cells.text(row, "framework");
-    sample.has_unwritten = contains(plan.unwritten_libraries, library) &&
-                           starts_with(sample.row.kernel_class, "context attention");
-    if (sample.watts <= 0 || us < plan.shortest_stream_us) continue;
-    if (us < kShortestPowerUs) {
-      const BytesPerSecond rate = sample.row.work.dram / sample.row.latency;
-      const bool is_plain = !starts_with(sample.row.kernel_class, "experts");  // whichever are hit
-      if (!is_plain || rate < device.hbm.bandwidth * plan.stream_share) continue;
-      sample.row.kernel_class = std::string(kStreaming) + sample.row.kernel_class;
-    }
-    if (!command.framework.empty() && library != command.framework) continue;
-    const bool is_random = contains(plan.random_operands, library);
-    const auto zeros = plan.zero_weights.find(cells.text(row, "kernel"));
-    sample.has_zeros = zeros != plan.zero_weights.end() && sample.row.experts > zeros->second;
-    sample.is_steady = sample.row.queries <= plan.longest_steady ||
-                       sample.row.kernel_class.rfind("encoder", 0) == 0 ||
-                       !contains(plan.unsteady_libraries, library);
-    has_random = has_random || is_random;
-    samples.emplace_back(is_random ? "random" : "other", std::move(sample));
+    if (!command.framework.empty() && cells.text(row, "framework") != command.framework) continue;
+    std::optional<PowerSample> sample = read_sample(cells, row, device, conditions);
+    if (!sample) continue;
+    has_random = has_random || sample->is_random;
+    samples.push_back(std::move(*sample));
   }
   PowerSamples parts;
-  for (auto& [operands, sample] : samples) {
-    if (has_random && operands != "random") continue;
-    if (std::vector<PowerSample>* apart = left_out(sample, parts)) {
-      if (part_of(sample.row.family) != Part::kVault) apart->push_back(std::move(sample));
-      continue;
-    }
-    switch (part_of(sample.row.family)) {
-      case Part::kFit:
-        parts.fit.push_back(std::move(sample));
-        break;
-      case Part::kJudge:
-        parts.judge.push_back(std::move(sample));
-        break;
-      case Part::kVault:
-        break;
+  for (PowerSample& sample : samples) {
+    const Part part = part_of(sample.row.family);
+    if (part == Part::kVault) continue;
+    if (is_left_out(sample, has_random)) {
+      parts.left_out[sample.condition].push_back(std::move(sample));
+    } else {
+      (part == Part::kFit ? parts.fit : parts.judge).push_back(std::move(sample));
     }
   }
   if (parts.fit.empty()) {
@@ -204,21 +159,38 @@ std::string said(const std::string& name, const std::vector<Comparison>& compari
                      accuracy.p90 * kPercent, accuracy.bias * kPercent);
 }
 
-// Measured / predicted on half of the families that judge: 80 % lie between.
-void set_interval(const std::vector<PowerSample>& judge, const GpuDeviceSpec& device,
-                  DeviceEnergy& energy) {
-  std::vector<double> ratios;
-  for (const PowerSample& sample : judge) {
-    if (!makes_power_interval(sample.row.family)) continue;
-    if (starts_with(sample.row.kernel_class, kStreaming)) continue;
-    ratios.push_back(sample.watts / power_of_row(sample.row, device, energy).value());
-  }
+std::optional<std::pair<double, double>> interval_of(const std::vector<double>& ratios) {
   constexpr std::size_t kLeast = 10;
   constexpr double kLow = 0.1;
   constexpr double kHigh = 0.9;
-  if (ratios.size() < kLeast) return;
-  energy.interval_low = quantile(ratios, kLow);
-  energy.interval_high = quantile(ratios, kHigh);
+  if (ratios.size() < kLeast) return std::nullopt;
+  return std::make_pair(quantile(ratios, kLow), quantile(ratios, kHigh));
+}
+
+// Measured / predicted, 80 % of which lie between: of random work on half of the families that
+// judge, and by kind of kernel and condition on these and the families to fit, as seven constants
+// leave hundreds of families little nearer than others.
+void set_intervals(const PowerSamples& samples, const GpuDeviceSpec& device, DeviceEnergy& energy) {
+  std::vector<double> all;
+  std::map<std::string, std::vector<double>> kinds;
+  const auto add = [&](const std::vector<PowerSample>& of, bool is_judged) {
+    for (const PowerSample& sample : of) {
+      if (starts_with(sample.row.kernel_class, kStreaming)) continue;
+      if (judges_power(sample.row.family) && !makes_power_interval(sample.row.family)) continue;
+      const double ratio = sample.watts / power_of_row(sample.row, device, energy).value();
+      kinds[power_interval_key(sample.row.kernel_class, sample.condition)].push_back(ratio);
+      if (is_judged) all.push_back(ratio);
+    }
+  };
+  add(samples.fit, false);
+  add(samples.judge, true);
+  for (const auto& [condition, of] : samples.left_out) add(of, false);
+  if (const auto interval = interval_of(all))
+    std::tie(energy.interval_low, energy.interval_high) = *interval;
+  energy.intervals.clear();
+  for (const auto& [key, ratios] : kinds) {
+    if (const auto interval = interval_of(ratios)) energy.intervals[key] = *interval;
+  }
 }
 
 const char* unit_of(const std::string& factor) {
@@ -244,8 +216,12 @@ std::string energy_yaml(const std::string& device, const PowerSamples& samples,
       "# Written by `foretell calibrate fit`; do not edit. Apparent energies at the full clock.\n"
       "device: {}\nfitted_on: \"{} rows of {} families, board watts of kernels of 1 ms or more\"\n"
       "split: \"families of equal weights or heads by hash: 5 of 10 fit, 3 judge, 2 stay closed\"\n"
-      "interval80: [{:.3f}, {:.3f}]  # measured / predicted on families that judge\nfactors:\n",
+      "interval80: [{:.3f}, {:.3f}]  # measured / predicted on families that judge\n",
       device, samples.fit.size(), families.size(), energy.interval_low, energy.interval_high);
+  text += "intervals:  # of a kind of kernel, by how it was measured\n";
+  for (const auto& [key, interval] : energy.intervals)
+    text += fmt::format("  {}: [{:.3f}, {:.3f}]\n", key, interval.first, interval.second);
+  text += "factors:\n";
   for (const FactorEstimate& factor : result.factors) {
     text += fmt::format(
         "  {}: {{value: {:.4g}, interval80: [{:.4g}, {:.4g}], unit: {}, identified: {}}}\n",
@@ -269,9 +245,7 @@ int calibrate_power(const GemmFitCommand& command, const Session& session) {
   const std::string plan_file =
       command.plan.empty() ? (data_root() / "calib" / "fit" / "gpu_energy_plan.yaml").string()
                            : command.plan;
-  const PowerSamples samples = read_samples(
-      command, device,
-      load_power_rows((data_root() / "calib" / "fit" / "gpu_energy_rows.yaml").string()));
+  const PowerSamples samples = read_samples(command, device);
   DeviceEnergy energy = load_gpu_energy(device);
   EnergyFactors start;
   FieldList list;
@@ -310,7 +284,7 @@ int calibrate_power(const GemmFitCommand& command, const Session& session) {
   std::vector<double> values;
   for (const FactorEstimate& factor : result.factors) values.push_back(factor.value);
   apply(values);
-  set_interval(samples.judge, device, energy);
+  set_intervals(samples, device, energy);
   std::vector<std::string> residuals;
   for (const auto& [name, rows] : by_class(samples.fit, device, energy)) {
     residuals.push_back(said("fitted on, " + name, rows));
@@ -318,14 +292,11 @@ int calibrate_power(const GemmFitCommand& command, const Session& session) {
   for (const auto& [name, rows] : by_class(samples.judge, device, energy)) {
     residuals.push_back(said("judged on, " + name, rows));
   }
-  for (const auto& [name, rows] : by_class(samples.unsteady, device, energy)) {
-    if (name == "all") residuals.push_back(said("left out, unsteady prompts", rows));
-  }
-  for (const auto& [name, rows] : by_class(samples.zeros, device, energy)) {
-    if (name == "all") residuals.push_back(said("left out, weights of zeros", rows));
-  }
-  for (const auto& [name, rows] : by_class(samples.unwritten, device, energy)) {
-    if (name == "all") residuals.push_back(said("left out, keys that were not written", rows));
+  for (const auto& [condition, of] : samples.left_out) {
+    for (const auto& [name, rows] : by_class(of, device, energy)) {
+      if (name == "all")
+        residuals.push_back(said(std::string("left out, ") + to_string(condition), rows));
+    }
   }
   const fs::path folder =
       (command.output.empty() ? factors_folder() : fs::path(command.output)) / "energy";

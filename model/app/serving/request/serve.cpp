@@ -334,6 +334,7 @@ class Server {
     if (request_.prefix_share > 0) add("prefix_cache", fmt::format("{}", request_.prefix_share));
     add("speculate", request_.speculate);
     add("power_limit", base_.power_limit);
+    add("voltage", base_.voltage);
     add("clock", base_.clock);
   }
 

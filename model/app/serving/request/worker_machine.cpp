@@ -77,7 +77,7 @@ WorkerMachine gpu_machine_of(const Request& request, std::int64_t max_tokens) {
   machine.host_link = spec.device.pcie.bandwidth;
   machine.usd_per_hour = on_demand(spec.price_usd_per_hour);
   const DeviceEnergy& energy = timer->energy();
-  machine.idle_watts = energy.facts.active_idle_watts;
+  machine.idle_watts = idle_power(1, energy.facts).value();
   machine.host = load_host_power(spec.id, spec.interconnect);
   machine.watts_ratio = {energy.interval_low, energy.interval_high};
   machine.calibrated_energy = energy.is_calibrated;
@@ -143,11 +143,11 @@ WorkerMachine called_machine_of(const Predictor& predict, const Request& request
 
 const WorkerMachine& MachinePool::machine(const Request& request, std::int64_t max_tokens) {
   std::string key = fmt::format(
-      "{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}", request.system,
-      request.workload, request.dtype, request.kv_dtype, request.tp, request.ep, request.moe_tp,
-      request.factors, request.exact, request.clock, request.power_limit, max_tokens,
-      request.attention_dp, request.library, request.library_release, request.experts,
-      request.context, request.sequence_parallel, request.pp);
+      "{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}",
+      request.system, request.workload, request.dtype, request.kv_dtype, request.tp, request.ep,
+      request.moe_tp, request.factors, request.exact, request.clock, request.power_limit,
+      request.voltage, max_tokens, request.attention_dp, request.library, request.library_release,
+      request.experts, request.context, request.sequence_parallel, request.pp);
   for (const std::string& one : request.set) key += "\n" + one;
   const auto known = machines_.find(key);
   if (known != machines_.end()) return *known->second;

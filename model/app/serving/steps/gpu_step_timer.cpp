@@ -57,7 +57,7 @@ Request for_calls(Request request) {
 GpuStepTimer::GpuStepTimer(const Request& request, bool exact)
     : resolved_(resolve_gpu(for_calls(request))),
       factors_(factors_of(resolved_)),
-      energy_(load_gpu_energy(resolved_.system.spec.device, resolved_.request.factors)),
+      energy_(energy_of_board(resolved_)),
       exact_(exact),
       dense_axis_(kDenseTokens) {
   if (resolved_.model.family != Family::kDecoder) {
@@ -206,7 +206,7 @@ GpuStepTimer::StageParts GpuStepTimer::run(Phase phase, std::int64_t batch, std:
       const Op* op = found == ops.end() ? nullptr : found->second;
       const bool of_layer = op != nullptr && op->layer != kNoId;
       const double energy =
-          total_energy(energy_parts(done.work, Seconds(0), done.clock, energy_)).value() *
+          added_energy(done.work, done.duration, done.clock, energy_.asked).value() *
           alike(op, done.name);
       if (!of_layer && !is_embedding(done.name)) {
         parts.head_j += energy;
@@ -315,8 +315,8 @@ Joules GpuStepTimer::within_limit(Joules energy, Seconds time) const {
   const double board = resolved_.system.spec.device.power_watts;
   const double limit = resolved_.power_limit > 0 ? resolved_.power_limit : board;
   if (!(limit > 0)) return energy;
-  const PowerFacts& facts = energy_.facts;
-  const Watts most(std::max(0.0, limit * facts.limit_share - facts.active_idle_watts));
+  const PowerFacts& facts = energy_.asked.facts;
+  const Watts most(std::max(0.0, limit * facts.limit_share - idle_power(1, facts).value()));
   return energy > most * time ? most * time : energy;
 }
 

@@ -59,7 +59,7 @@ class GpuStepTimer : public StepTimer {
 
   const GpuRequest& resolved() const { return resolved_; }
   const GpuFactors& factors() const { return factors_; }
-  const DeviceEnergy& energy() const { return energy_; }
+  const DeviceEnergy& energy() const { return energy_.asked; }
   WorkerMemory memory(std::int64_t max_tokens, int stage) const;
   // From one worker to another, over the links of the two.
   const std::vector<std::string>& notes() const { return notes_; }
@@ -105,7 +105,7 @@ class GpuStepTimer : public StepTimer {
   GpuRequest reduced_;                       // of one layer of each kind
   std::vector<std::vector<double>> counts_;  // by stage: layers of each kind
   GpuFactors factors_;
-  DeviceEnergy energy_;
+  BoardEnergy energy_;
   bool exact_;
   GridAxis dense_axis_;
   std::unordered_map<std::int64_t, StageParts> dense_;
