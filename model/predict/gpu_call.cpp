@@ -125,7 +125,15 @@ class CallRunner {
   void note_streams() {
     if (fusion_.beside.empty() || call_.one_stream) return;
     std::vector<std::string> branches;
-    for (const auto& [part, branch] : fusion_.beside) branches.push_back(branch);
+    for (const auto& [part, branch] : fusion_.beside) {
+      if (branch != kSendsBranch) branches.push_back(branch);
+    }
+    if (branches.size() < fusion_.beside.size()) {
+      result_.notes.emplace_back(
+          "ring attention: keys and values go to the next GPU on a second stream, beside "
+          "attention");
+    }
+    if (branches.empty()) return;
     result_.notes.push_back(fmt::format("{} runs {} on a second stream, beside the rest of a block",
                                         call_.factors.library().name, join(branches, " and ")));
   }

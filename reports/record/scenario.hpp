@@ -40,12 +40,14 @@ struct Scenario {
   int ep = 0;                      // groups of GPUs of a copy that each hold some of the experts
   int moe_tp = 0;        // GPUs that share the width of an expert; not stated: the rest of a copy
   int attention_dp = 0;  // groups of --tp GPUs of a copy that each have some of the sequences
-  std::string experts;   // how tokens choose experts (workloads/ir/routing.hpp)
-  int dp = 0;            // copies side by side
-  int cores = 0;         // cores used
-  double in_flight = 0;  // batched requests in flight
-  std::string sdk;       // of NeuronCores: release of the compiler and runtime, "2.21.0"
-  std::string library;   // of GPUs: whose kernels the network runs, by its file in hw/kernels
+  int cp = 0;            // groups of --tp GPUs of a copy that each have some of a prompt's tokens
+  std::int64_t redundant_experts = 0;  // copies of the most loaded experts, beside one of each
+  std::string experts;                 // how tokens choose experts (workloads/ir/routing.hpp)
+  int dp = 0;                          // copies side by side
+  int cores = 0;                       // cores used
+  double in_flight = 0;                // batched requests in flight
+  std::string sdk;      // of NeuronCores: release of the compiler and runtime, "2.21.0"
+  std::string library;  // of GPUs: whose kernels the network runs, by its file in hw/kernels
   std::string library_release;  // its release, "1.2.0"
   std::string l2;               // of GPUs: "warm", "rotate:5"
   std::string launch;           // of GPUs: "graph", "stream"
@@ -293,6 +295,21 @@ inline std::vector<RequestField> request_field_rows() {
           .range(1, kMaxWays)
           .takes("N")
           .tells(FieldSaid::kAboveOne)
+          .not_on("neuron", kGpusAlone)
+          .not_on("cpu", kGpusAlone),
+      F{&S::cp, "cp", "cp", "cp {}",
+        "groups of --tp GPUs of a copy that each have some of the tokens of a prompt, and of its "
+        "KV cache"}
+          .range(1, kMaxWays)
+          .takes("N")
+          .tells(FieldSaid::kAboveOne)
+          .may_list()
+          .not_on("neuron", kGpusAlone)
+          .not_on("cpu", kGpusAlone),
+      F{&S::redundant_experts, "redundant_experts", "redundant-experts", "{} redundant experts",
+        "copies of the most loaded experts, held by the groups of --ep beside one of each"}
+          .range(1, kMaxWays)
+          .takes("N")
           .not_on("neuron", kGpusAlone)
           .not_on("cpu", kGpusAlone),
       F{&S::experts, "experts", "experts", "experts {}",

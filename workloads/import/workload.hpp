@@ -40,8 +40,12 @@ struct Binding {
   // How a copy's ranks (tensor_parallel * attention_data_parallel of them) share layers of experts:
   // expert_parallel groups, each with some of the experts, of ranks that share the width of each.
   int expert_parallel = 1;
-  int attention_data_parallel = 1;  // groups of ranks that each have some of the sequences
-  std::string routing = "random";   // of tokens to experts (workloads/ir/routing.hpp)
+  int attention_data_parallel = 1;     // groups of ranks that each have some of the sequences
+  std::string routing = "random";      // of tokens to experts (workloads/ir/routing.hpp)
+  std::int64_t redundant_experts = 0;  // copies of the most loaded ones, beside one of each
+  // Groups of tensor_parallel ranks that divide the tokens of a prompt and the rows of the cache;
+  // decoders only. The graph is the share of one of them (hf/context_parallel.hpp).
+  std::int64_t context_parallel = 1;
   // The blocks of a pipeline stage, both included; decoders only. The first stage has the
   // embeddings and the last one the head, the others take and give hidden states.
   std::int64_t first_layer = 0;

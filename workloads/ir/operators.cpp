@@ -57,6 +57,15 @@ const std::vector<OperatorInfo>& general_rows() {
        unary_shapes,
        no_flops,
        "each of `ranks` cores sends every other an equal share of its tensor"},
+      {"SendReceive",
+       1,
+       2,
+       {"ranks"},
+       send_receive_shapes,
+       no_flops,
+       "each of `ranks` cores in a ring sends its tensors to the next one, and has those of the "
+       "one "
+       "before"},
       {"Sub", 1, 2, {"scalar"}, elementwise_shapes, elementwise_flops, "difference, as Add"},
       {"Mul", 1, 2, {"scalar"}, elementwise_shapes, elementwise_flops, "product, as Add"},
       {"Div", 1, 2, {"scalar"}, elementwise_shapes, elementwise_flops, "quotient, as Add"},

@@ -130,7 +130,8 @@ const PrecisionPolicy& find_precision(std::string_view given) {
   }
   if (name == "fp4" || name == "mxfp4") {
     throw UserError("unknown data type '" + name +
-                    "': type 'nvfp4', FP4 with a scale for 16 elements each");
+                    "': type 'nvfp4', FP4 with a scale for 16 elements each, or 'mxfp4-weights', "
+                    "weights in FP4 with a scale for 32 elements each");
   }
   throw unknown_name("data type or precision policy", name, names);
 }

@@ -4,6 +4,8 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <functional>
+#include <map>
 #include <numeric>
 
 #include "model/base/errors.hpp"
@@ -22,8 +24,9 @@ constexpr double kMaxExponent = 10;
 
 double parse_number(std::string_view text, std::string_view whole) {
   if (const std::optional<double> value = to_number(text)) return *value;
-  throw UserError("experts: '" + std::string(text) + "' in '" + std::string(whole) +
-                  "' is no number");
+  throw UserError(
+      "experts: '" + std::string(text) + "' in '" + std::string(whole) +
+      "' is no number; write for example power-law:1.2, or a file with one load per line");
 }
 
 // The shortest text that reads back as the same number.
@@ -84,6 +87,81 @@ std::vector<double> busiest(const std::vector<double>& loads, std::int64_t held)
   return mine;
 }
 
+struct Copy {
+  double load = 0;
+  std::int64_t copies = 1;  // of the same expert, this one included
+};
+
+// One of each expert and `redundant` more, the most loaded first.
+std::vector<Copy> copies_of(const std::vector<double>& loads, std::int64_t redundant) {
+  std::vector<std::int64_t> copies(loads.size(), 1);
+  const auto load = [&](std::size_t i) { return loads[i] / static_cast<double>(copies[i]); };
+  for (std::int64_t i = 0; i < redundant; ++i) {
+    std::size_t most = 0;
+    for (std::size_t expert = 1; expert < loads.size(); ++expert) {
+      if (load(expert) > load(most)) most = expert;
+    }
+    ++copies[most];
+  }
+  std::vector<Copy> all;
+  for (std::size_t i = 0; i < loads.size(); ++i)
+    all.insert(all.end(), static_cast<std::size_t>(copies[i]), {load(i), copies[i]});
+  std::stable_sort(all.begin(), all.end(),
+                   [](const Copy& a, const Copy& b) { return a.load > b.load; });
+  return all;
+}
+
+// The copies on the busiest of the ranks that they are placed on, ascending.
+std::vector<Copy> busiest_of_placed(const std::vector<double>& loads, const RoutedTokens& routed) {
+  struct Rank {
+    double load = 0;
+    std::vector<Copy> copies;
+  };
+  const auto places = static_cast<std::size_t>(routed.held);
+  std::vector<Rank> ranks(
+      static_cast<std::size_t>((routed.experts + routed.redundant) / routed.held));
+  for (const Copy& copy : copies_of(loads, routed.redundant)) {
+    Rank* least = nullptr;
+    for (Rank& rank : ranks) {
+      const bool has_place = rank.copies.size() < places;
+      if (has_place && (least == nullptr || rank.load < least->load)) least = &rank;
+    }
+    FORETELL_CHECK(least != nullptr, "a place for every copy of an expert");
+    least->load += copy.load;
+    least->copies.push_back(copy);
+  }
+  const auto most = std::max_element(ranks.begin(), ranks.end(),
+                                     [](const Rank& a, const Rank& b) { return a.load < b.load; });
+  return {most->copies.rbegin(), most->copies.rend()};
+}
+
+// Loads of the rank that counts, ascending.
+std::vector<double> busiest_rank(const std::vector<double>& loads, const RoutedTokens& routed) {
+  if (routed.redundant == 0) return busiest(loads, routed.held);
+  std::vector<double> mine;
+  for (const Copy& copy : busiest_of_placed(loads, routed)) mine.push_back(copy.load);
+  return mine;
+}
+
+// Where all experts have equal chances: few rows of an expert with many copies, more of others.
+std::vector<double> rows_of_equal_experts(const RoutedTokens& routed, bool by_chance) {
+  const double rows = static_cast<double>(routed.tokens * routed.top_k);
+  const double each = rows / static_cast<double>(routed.experts);
+  const std::vector<double> equal(static_cast<std::size_t>(routed.experts), each);
+  std::map<std::int64_t, std::int64_t, std::greater<>> counts;  // of copies on this rank
+  for (const Copy& copy : busiest_of_placed(equal, routed)) ++counts[copy.copies];
+  std::vector<double> mine;
+  for (const auto& [copies, count] : counts) {
+    const double share = each / static_cast<double>(copies);
+    const std::vector<double> some =
+        by_chance ? binomial_quantiles(rows, share / rows, count)
+                  : std::vector<double>(static_cast<std::size_t>(count), share);
+    mine.insert(mine.end(), some.begin(), some.end());
+  }
+  std::sort(mine.begin(), mine.end());
+  return mine;
+}
+
 // Scaled to `rows` rows; nobody gets more than every token.
 std::vector<double> scaled(std::vector<double> loads, double rows, double most) {
   for (int round = 0; round < 8; ++round) {
@@ -113,7 +191,7 @@ std::vector<double> power_law(const ExpertRouting& routing, const RoutedTokens& 
     const double sum = std::accumulate(loads.begin(), loads.end(), 0.0);
     for (double& load : loads) load *= rows / sum;
     const std::vector<double> mine =
-        busiest(scaled(std::move(loads), rows, static_cast<double>(routed.tokens)), routed.held);
+        busiest_rank(scaled(std::move(loads), rows, static_cast<double>(routed.tokens)), routed);
     for (std::size_t i = 0; i < mine.size(); ++i) mean[i] += mine[i] / kDraws;
   }
   return mean;
@@ -126,13 +204,16 @@ std::vector<double> measured_loads(const ExpertRouting& routing, const RoutedTok
   const double rows = static_cast<double>(routed.tokens * routed.top_k);
   const double sum = std::accumulate(loads.begin(), loads.end(), 0.0);
   for (double& load : loads) load *= rows / sum;
-  return busiest(scaled(std::move(loads), rows, static_cast<double>(routed.tokens)), routed.held);
+  return busiest_rank(scaled(std::move(loads), rows, static_cast<double>(routed.tokens)), routed);
 }
 
 // Expected rows of each expert of the rank that counts, ascending.
 std::vector<double> expected_rows(const ExpertRouting& routing, const RoutedTokens& routed) {
   const double rows = static_cast<double>(routed.tokens * routed.top_k);
   const double all = static_cast<double>(routed.experts);
+  const bool by_chance = routing.kind == RoutingKind::kRandom;
+  if (routed.redundant > 0 && (by_chance || routing.kind == RoutingKind::kBalanced))
+    return rows_of_equal_experts(routed, by_chance);
   switch (routing.kind) {
     case RoutingKind::kRandom:
       if (routed.experts == 1) return {rows};
@@ -234,11 +315,14 @@ std::string to_string(const ExpertRouting& routing) {
 
 std::vector<std::int64_t> rows_per_expert(const ExpertRouting& routing,
                                           const RoutedTokens& routed) {
-  FORETELL_CHECK(routed.tokens > 0 && routed.held > 0 && routed.held <= routed.experts,
+  const std::int64_t copies = routed.experts + routed.redundant;
+  FORETELL_CHECK(routed.tokens > 0 && routed.held > 0 && routed.held <= copies,
                  "experts with rows");
+  FORETELL_CHECK(routed.redundant == 0 || copies % routed.held == 0,
+                 "as many experts and copies of some on each rank");
   const std::vector<double> expected = expected_rows(routing, routed);
-  const bool by_chance =
-      routing.kind == RoutingKind::kRandom || routing.kind == RoutingKind::kBalanced;
+  const bool by_chance = routed.redundant == 0 && (routing.kind == RoutingKind::kRandom ||
+                                                   routing.kind == RoutingKind::kBalanced);
   const double share = static_cast<double>(routed.held) / static_cast<double>(routed.experts);
   const double sum = by_chance ? static_cast<double>(routed.tokens * routed.top_k) * share
                                : std::accumulate(expected.begin(), expected.end(), 0.0);

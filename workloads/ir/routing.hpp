@@ -8,6 +8,12 @@
 //                     of the tokens, and scaled to the tokens there are; the rank with the largest
 //                     load counts, mean of five draws (as published tables of expert kernels do)
 //   loads:a,b,c,…     measured loads of any scale, repeated where the layer has more experts
+//
+// Redundant experts are further copies of the most loaded ones, made and placed as DeepSeek's EPLB
+// does (github.com/deepseek-ai/EPLB, eplb.py): the next copy is of the expert with the largest load
+// per copy, and the copies, the most loaded first, go to the rank with the smallest sum that has a
+// place left. Copies of an expert share its rows evenly. Without redundant experts they lie in
+// their order, as many on each rank.
 #pragma once
 
 #include <cstdint>
@@ -30,10 +36,11 @@ ExpertRouting parse_routing(std::string_view text);
 std::string to_string(const ExpertRouting& routing);
 
 struct RoutedTokens {
-  std::int64_t tokens = 0;   // that enter the layer, of all ranks together
-  std::int64_t top_k = 1;    // experts that each chooses
-  std::int64_t experts = 1;  // of the layer
-  std::int64_t held = 1;     // of these on this rank; experts / held ranks share the layer
+  std::int64_t tokens = 0;     // that enter the layer, of all ranks together
+  std::int64_t top_k = 1;      // experts that each chooses
+  std::int64_t experts = 1;    // of the layer
+  std::int64_t held = 1;       // of these, and of copies, on this rank
+  std::int64_t redundant = 0;  // copies beside one of each; (experts + redundant) / held ranks
 };
 
 // Rows of every expert of the busiest rank that gets any; small and large ones take turns, as their

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <string>
 
 #include "model/base/errors.hpp"
 #include "workloads/ir/routing.hpp"
@@ -75,6 +76,46 @@ TEST(Routing, SaysWhatIsWrong) {
   EXPECT_THAT(error("loads:1,-2"), HasSubstr("below 0"));
   for (const char* text : {"random", "balanced", "power-law:1.2", "loads:1,2.5"})
     EXPECT_EQ(to_string(parse_routing(text)), text);
+}
+
+RoutedTokens on_ranks(std::int64_t ranks, std::int64_t redundant) {
+  RoutedTokens routed{4096, 8, 256, (256 + redundant) / ranks};
+  routed.redundant = redundant;
+  return routed;
+}
+
+TEST(RedundantExperts, TheBusiestRankHasLessButNeverLessThanItsShare) {
+  std::string falling = "loads:256";
+  for (int load = 255; load > 0; --load) falling += "," + std::to_string(load);
+  for (const std::string& text :
+       {std::string("power-law:1.2"), std::string("power-law:2"), falling}) {
+    const ExpertRouting routing = parse_routing(text);
+    std::int64_t before = total(rows_per_expert(routing, on_ranks(8, 0)));
+    for (const std::int64_t redundant : {8, 32, 128}) {
+      const std::int64_t now = total(rows_per_expert(routing, on_ranks(8, redundant)));
+      EXPECT_LE(now, before) << text << " with " << redundant;
+      EXPECT_GE(now, 4096 * 8 / 8) << text << " with " << redundant;
+      before = now;
+    }
+    EXPECT_LT(before, total(rows_per_expert(routing, on_ranks(8, 0)))) << text;
+  }
+}
+
+TEST(RedundantExperts, CopiesShareTheRowsOfTheirExpert) {
+  // One expert has half of the rows: of two ranks each gets a copy of it.
+  RoutedTokens routed{1000, 1, 3, 2};
+  routed.redundant = 1;
+  const auto rows = rows_per_expert(parse_routing("loads:2,1,1"), routed);
+  EXPECT_EQ(total(rows), 500);
+  EXPECT_EQ(rows, (std::vector<std::int64_t>{250, 250}));
+}
+
+TEST(RedundantExperts, EqualLoadsStayEqual) {
+  for (const char* text : {"balanced", "random"}) {
+    const auto rows = rows_per_expert(parse_routing(text), on_ranks(8, 32));
+    EXPECT_NEAR(static_cast<double>(total(rows)), 4096, 41) << text;
+    EXPECT_EQ(rows.size(), 36U) << text;
+  }
 }
 
 }  // namespace

@@ -50,12 +50,14 @@ TEST_F(CatalogTest, AnUnknownSystemNamesTheNearestAndTheList) {
 }
 
 TEST_F(CatalogTest, ListsWhatIsThere) {
-  EXPECT_THAT(
-      catalog().systems(),
-      ::testing::ElementsAre("inf2.24xlarge", "inf2.48xlarge", "inf2.8xlarge", "inf2.xlarge",
-                             "trn1.2xlarge", "trn1.32xlarge", "trn2.48xlarge"));
-  EXPECT_THAT(catalog().devices(), ::testing::ElementsAre("inferentia2", "trainium1", "trainium2"));
-  EXPECT_THAT(catalog().cores(), ::testing::ElementsAre("neuroncore-v2", "neuroncore-v3"));
+  EXPECT_THAT(catalog().systems(),
+              ::testing::ElementsAre("inf2.24xlarge", "inf2.48xlarge", "inf2.8xlarge",
+                                     "inf2.xlarge", "trainium3", "trainium3-x4", "trn1.2xlarge",
+                                     "trn1.32xlarge", "trn2.48xlarge"));
+  EXPECT_THAT(catalog().devices(),
+              ::testing::ElementsAre("inferentia2", "trainium1", "trainium2", "trainium3"));
+  EXPECT_THAT(catalog().cores(),
+              ::testing::ElementsAre("neuroncore-v2", "neuroncore-v3", "neuroncore-v4"));
 }
 
 TEST_F(CatalogTest, ParametersNameValueSourceAndKind) {
@@ -178,8 +180,8 @@ TEST_F(CatalogTest, FilesNameEachOther) {
   edit("hw/systems/inf2.xlarge.yaml", "device: inferentia2", "device: inferentia3");
   EXPECT_EQ(load_message("inf2.xlarge"),
             "hw/systems/inf2.xlarge.yaml:2: device: unknown device 'inferentia3'; nearest is "
-            "'inferentia2'; there are: inferentia2, trainium1, trainium2; `foretell list devices` "
-            "shows all");
+            "'inferentia2'; there are: inferentia2, trainium1, trainium2, trainium3; `foretell "
+            "list devices` shows all");
   edit("hw/systems/inf2.8xlarge.yaml", "id: inf2.8xlarge", "id: inf2.9xlarge");
   EXPECT_EQ(load_message("inf2.8xlarge"),
             "hw/systems/inf2.8xlarge.yaml:1: id: 'inf2.9xlarge' has to be the name of the file");

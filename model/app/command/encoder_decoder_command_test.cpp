@@ -104,11 +104,13 @@ TEST_F(EncoderDecoderCommand, ImportAndShowHaveBothPartsAndWhatTheyShare) {
 }
 
 TEST_F(EncoderDecoderCommand, ServiceOfAnEncoderIsRefusedWithTheCommandThatAnswers) {
-  const CommandResult reply =
-      reply_to({"serve", "--on", "h100-sxm", "--workload", file(kSmallWhisper), "--input-len",
-                "1500", "--output-len", "50", "--rate", "1"});
-  EXPECT_EQ(reply.code, kUserMistake);
-  EXPECT_THAT(reply.messages, HasSubstr("`foretell run`"));
+  for (const char* system : {"h100-sxm", "inf2.xlarge"}) {
+    const CommandResult reply =
+        reply_to({"serve", "--on", system, "--workload", file(kSmallWhisper), "--input-len", "1500",
+                  "--output-len", "50", "--rate", "1"});
+    EXPECT_EQ(reply.code, kUserMistake);
+    EXPECT_THAT(reply.messages, HasSubstr("`foretell run`")) << system;
+  }
 }
 
 }  // namespace

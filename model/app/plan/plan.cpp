@@ -11,6 +11,7 @@
 #include "model/app/plan/certainty.hpp"
 #include "model/app/request/device_family.hpp"
 #include "model/app/serving/request/serve_parts.hpp"
+#include "model/app/serving/steps/served_network.hpp"
 #include "model/app/study/pareto.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
@@ -67,6 +68,7 @@ void check_plan(const PlanRequest& request) {
     throw UserError("no network; name one with --workload, see `foretell list workloads`");
   }
   const ModelConfig model = WorkloadLibrary().load(service.machine.workload);
+  check_served(model);
   if (service.offline > 0) {
     throw UserError(
         "--offline: a plan needs requests over time; give --rate, --concurrency or "

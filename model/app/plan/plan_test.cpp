@@ -116,6 +116,12 @@ TEST(Plan, WrongQuestionsSayWhatToType) {
   EXPECT_THAT(message([](PlanRequest& r) { r.service.rate = 0; }), HasSubstr("--concurrency N"));
   EXPECT_THAT(message([](PlanRequest& r) { r.service.input_len = "200000"; }),
               HasSubstr("longer than the context of Llama-3.1-8B, 131072"));
+  EXPECT_THAT(message([](PlanRequest& r) { r.service.machine.workload = "bert-large-uncased"; }),
+              HasSubstr("generates no tokens, and services are of networks that do"));
+  EXPECT_THAT(message([](PlanRequest& r) { r.service.machine.workload = "resnet50"; }),
+              HasSubstr("`foretell run`"));
+  EXPECT_THAT(message([](PlanRequest& r) { r.service.machine.workload = "t5-3b"; }),
+              HasSubstr("only decoders are served token by token"));
   EXPECT_THAT(message([](PlanRequest& r) { r.probability = 1; }), HasSubstr("0.8"));
   EXPECT_THAT(message([](PlanRequest& r) { r.workers = "apart"; }), HasSubstr("separate"));
   EXPECT_THAT(message([](PlanRequest& r) { r.dtypes = {"fp8", "bf61"}; }), HasSubstr("'bf61'"));

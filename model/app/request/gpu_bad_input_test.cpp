@@ -173,5 +173,61 @@ TEST(GpuBadInput, ASystemOfNoFamilyIsToldTheNearest) {
   EXPECT_THAT(message(request_on("inf2.xlarg", "bf16")), HasSubstr("inf2.xlarge"));
 }
 
+Request tokens_on(const std::string& workload) {
+  Request request = request_on("h200-sxm-x8", "fp8");
+  request.workload = workload;
+  request.input_len = 1024;
+  request.output_len = 16;
+  return request;
+}
+
+TEST(GpuBadInput, RedundantExpertsHaveToFitTheGroups) {
+  Request request = tokens_on("llama-3-8b");
+  request.redundant_experts = 8;
+  EXPECT_THAT(message(request), HasSubstr("has no experts; leave --redundant-experts out"));
+  request.workload = "Qwen3-30B-A3B";
+  request.tp = 4;
+  EXPECT_THAT(message(request), HasSubstr("give --ep above 1"));
+  request.ep = 4;
+  request.redundant_experts = 6;
+  EXPECT_THAT(message(request),
+              AllOf(HasSubstr("128 experts and 6 redundant ones do not divide among 4 groups"),
+                    HasSubstr("can be 4 or 8")));
+  request.redundant_experts = 388;
+  EXPECT_THAT(message(request), HasSubstr("more than 384"));
+  request.redundant_experts = 8;
+  const double with = predict(request).summary.memory->weights_bytes;
+  request.redundant_experts = 0;
+  EXPECT_GT(with, predict(request).summary.memory->weights_bytes) << "copies take memory";
+}
+
+TEST(GpuBadInput, ContextParallelIsForPromptsOfDecoders) {
+  Request request = request_on("h200-sxm-x8", "bf16");
+  request.cp = 2;
+  EXPECT_THAT(message(request), HasSubstr("--cp divides the prompts of decoders"));
+  request = tokens_on("llama-3-8b");
+  request.cp = 16;
+  EXPECT_THAT(message(request), AllOf(HasSubstr("16 GPUs"), HasSubstr("h200-sxm-x8 has 8")));
+  request = tokens_on("DeepSeek-R1");
+  request.cp = request.attention_dp = 2;
+  request.batch = 2;
+  EXPECT_THAT(message(request), HasSubstr("leave one of them out"));
+  request = tokens_on("llama-3-8b");
+  request.system = "inf2.xlarge";
+  request.cp = 2;
+  request.dtype = "bf16";
+  EXPECT_THAT(message(request), HasSubstr("modelled on GPUs alone"));
+}
+
+TEST(GpuBadInput, ARoutingNeedsExperts) {
+  Request request = tokens_on("llama-3-8b");
+  request.experts = "balanced";
+  EXPECT_THAT(message(request), HasSubstr("has no experts; leave --experts out"));
+  request.workload = "Qwen3-30B-A3B";
+  request.experts = "power-law:x";
+  EXPECT_THAT(message(request),
+              AllOf(HasSubstr("'x'"), HasSubstr("write for example power-law:1.2")));
+}
+
 }  // namespace
 }  // namespace foretell

@@ -38,7 +38,7 @@ EnergyFacts energy_of(const GpuRequest& resolved, const DeviceEnergy& energy) {
   const Request& request = resolved.request;
   EnergyFacts facts;
   facts.energy = energy;
-  const double ranks = request.tp * std::max(1, request.attention_dp);
+  const double ranks = request.tp * groups_of_copy(request);
   const Watts limit(resolved.power_limit > 0 ? resolved.power_limit : spec.device.power_watts);
   facts.setting = {ranks, ranks * request.pp * request.dp, limit};
   facts.host = load_host_power(spec.id, spec.interconnect);

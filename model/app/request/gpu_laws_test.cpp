@@ -437,5 +437,27 @@ TEST(GpuLaws, ReleasesWithKernelsOfOneHeadAreSlowerWhereHeadsShareKeys) {
   EXPECT_EQ(*predict(request).summary.tpot_s, since);
 }
 
+TEST(GpuLaws, OneRankOfContextIsNone) {
+  Request request = llama();
+  const std::string without = to_json(predict(request));
+  request.cp = 1;
+  EXPECT_EQ(to_json(predict(request)), without);
+}
+
+TEST(GpuLaws, RanksOfContextDivideTheCacheAndCountAsGpus) {
+  Request request = llama();
+  request.workload = "Llama-3.1-8B";
+  request.input_len = 32'768;
+  request.output_len = 8;
+  request.dp = 1;
+  const RunRecord one = predict(request);
+  request.cp = 4;
+  const RunRecord four = predict(request);
+  EXPECT_LT(four.summary.ttft_s, one.summary.ttft_s);
+  EXPECT_NEAR(four.summary.memory->kv_cache_bytes * 4, one.summary.memory->kv_cache_bytes,
+              0.001 * one.summary.memory->kv_cache_bytes);
+  EXPECT_EQ(four.summary.memory->weights_bytes, one.summary.memory->weights_bytes);
+}
+
 }  // namespace
 }  // namespace foretell

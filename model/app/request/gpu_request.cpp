@@ -100,11 +100,40 @@ std::string routing_of(const std::string& asked) {
   return to_string(parse_routing(loads));
 }
 
+// More copies than each group can have of each expert, or none to choose from, say nothing.
+void check_redundant_experts(const ModelConfig& model, const Request& request) {
+  const std::int64_t extra = request.redundant_experts;
+  if (extra == 0) return;
+  if (model.experts == 0)
+    throw UserError(model.name + ": has no experts; leave --redundant-experts out");
+  if (request.ep <= 1) {
+    throw UserError(model.name +
+                    ": --redundant-experts are held by groups of GPUs beside the experts that each "
+                    "has; give --ep above 1, or leave it out");
+  }
+  const std::int64_t most = model.experts * (request.ep - 1);
+  if (extra > most) {
+    throw UserError(fmt::format(
+        "{}: {} redundant experts are more than {}: a copy of each of its {} experts on each of {} "
+        "groups; lower --redundant-experts",
+        model.name, extra, most, model.experts, request.ep));
+  }
+  if ((model.experts + extra) % request.ep == 0) return;
+  const std::int64_t less = extra - (model.experts + extra) % request.ep;
+  throw UserError(fmt::format(
+      "{}: {} experts and {} redundant ones do not divide among {} groups; --redundant-experts can "
+      "be {}{}",
+      model.name, model.experts, extra, request.ep, less > 0 ? fmt::format("{} or ", less) : "",
+      less + request.ep));
+}
+
 // --ep, --moe-tp and --attention-dp: what the one leaves open follows from the others.
 void resolve_expert_ranks(const ModelConfig& model, Request& request) {
+  if (!request.experts.empty() && model.experts == 0)
+    throw UserError(model.name + ": has no experts; leave --experts out");
   if (!request.experts.empty()) request.experts = routing_of(request.experts);
   const bool asks = request.ep + request.moe_tp + request.attention_dp > 0;
-  if (!asks) return;
+  if (!asks) return check_redundant_experts(model, request);
   if (model.parts_of_decoder.empty()) {
     throw UserError(model.name +
                     ": --ep, --moe-tp and --attention-dp are about decoders made of layers of "
@@ -124,13 +153,20 @@ void resolve_expert_ranks(const ModelConfig& model, Request& request) {
     throw UserError(fmt::format("{}: --attention-dp {} needs as many sequences; raise --batch",
                                 model.name, request.attention_dp));
   }
+  check_redundant_experts(model, request);
 }
 
 void resolve_gpus(GpuRequest& resolved) {
   Request& request = resolved.request;
   if (request.tp == 0) request.tp = 1;
+  if (request.cp == 1) request.cp = 0;  // a rank with all tokens is what there is without it
+  if (request.cp > 1 && request.attention_dp > 1) {
+    throw UserError(resolved.model.name +
+                    ": --cp gives ranks tokens of every prompt and --attention-dp whole sequences; "
+                    "leave one of them out");
+  }
   resolve_expert_ranks(resolved.model, request);
-  share_parts({"GPU", resolved.system.spec.devices}, std::max(1, request.attention_dp), resolved);
+  share_parts({"GPU", resolved.system.spec.devices}, groups_of_copy(request), resolved);
 }
 
 // Libraries for GPUs give every rank as many heads as the others.
@@ -323,6 +359,10 @@ BoardEnergy energy_of_board(const GpuRequest& resolved) {
   board.asked.facts.voltage_most = resolved.voltage;
   board.differs = change.changes() || resolved.voltage < 1;
   return board;
+}
+
+int groups_of_copy(const Request& request) {
+  return std::max(1, request.attention_dp) * std::max(1, request.cp);
 }
 
 GpuRequest resolve_gpu(const Request& request) {

@@ -80,6 +80,12 @@ void check_supported(const Request& request, const ModelConfig& model) {
         ": generates no tokens; leave --input-len and --output-len out, and take `foretell "
         "run`: services are of networks that generate");
   }
+  if (request.cp > 1 && (model.family != Family::kDecoder || request.input_len == 0)) {
+    throw UserError(
+        model.name + ": --cp divides the prompts of decoders that generate tokens; " +
+        (model.family == Family::kDecoder ? "give --input-len and --output-len, or " : "") +
+        "leave --cp out");
+  }
   if (request.sequence_parallel && model.family != Family::kDecoder) {
     throw UserError(model.name +
                     ": tokens are spread over the cores of a copy in decoders only; leave "
@@ -251,6 +257,8 @@ Graph build_pass_graph(const ResolvedWorkload& resolved, const Pass& pass, int t
   binding.gather_logits = resolved.graphs.gather_logits;
   binding.expert_parallel = std::max(1, request.ep);
   binding.attention_data_parallel = std::max(1, request.attention_dp);
+  binding.context_parallel = std::max(1, request.cp);
+  binding.redundant_experts = request.redundant_experts;
   if (!request.experts.empty()) binding.routing = request.experts;
   binding.first_layer = layers.first;
   binding.last_layer = layers.last;

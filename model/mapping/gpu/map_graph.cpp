@@ -42,6 +42,7 @@ GpuCollective collective_of(const std::string& kind) {
   if (kind == "AllReduce") return GpuCollective::kAllReduce;
   if (kind == "AllGather") return GpuCollective::kAllGather;
   if (kind == "AllToAll" || kind == "ExpertExchange") return GpuCollective::kAllToAll;
+  if (kind == "SendReceive") return GpuCollective::kSend;
   FORETELL_CHECK(kind == "ReduceScatter", "a collective that graphs have");
   return GpuCollective::kReduceScatter;
 }

@@ -64,8 +64,10 @@ ExpertShape expert_shape(const Graph& graph, const Op& op) {
   shape.exchanged = before != kNoId && graph.op(before).kind == "ExpertExchange";
   const auto routing = op.attributes.find("routing");
   if (routing != op.attributes.end()) shape.routing = std::get<std::string>(routing->second);
-  shape.rows = rows_per_expert(parse_routing(shape.routing),
-                               {shape.tokens, shape.top_k, shape.experts, shape.held});
+  if (op.attributes.count("redundant") > 0) shape.redundant = whole(op, "redundant");
+  shape.rows =
+      rows_per_expert(parse_routing(shape.routing),
+                      {shape.tokens, shape.top_k, shape.experts, shape.held, shape.redundant});
   return shape;
 }
 

@@ -26,7 +26,8 @@ struct ExpertShape {
   std::int64_t intermediate = 0;  // on this rank
   std::int64_t top_k = 0;
   std::int64_t experts = 0;
-  std::int64_t held = 0;  // on this rank
+  std::int64_t held = 0;       // on this rank, copies included
+  std::int64_t redundant = 0;  // copies of all ranks, beside one of each
   bool gated = true;
   bool exchanged = false;          // tokens come from ranks that have sequences of their own
   std::string routing;             // workloads/ir/routing.hpp

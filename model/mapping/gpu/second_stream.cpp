@@ -5,6 +5,7 @@
 #include <map>
 
 #include "model/base/errors.hpp"
+#include "workloads/ir/operators/networks.hpp"
 
 namespace foretell {
 namespace {
@@ -23,6 +24,9 @@ double rows_of(const Tensor& tensor) {
 std::map<std::string, std::string> branches_beside(const Graph& graph, const KernelLibrary& library,
                                                    LaunchKind launch) {
   std::map<std::string, std::string> beside;
+  const bool sends = std::any_of(graph.ops().begin(), graph.ops().end(),
+                                 [](const Op& op) { return op.kind == "SendReceive"; });
+  if (sends) beside.emplace(kSentBeside, kSendsBranch);
   if (library.streams.empty()) return beside;
   for (const auto& [branch, part] : kernel_libraries().choice().branches) {
     const auto first = std::find_if(

@@ -8,6 +8,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "hw/spec/gpu/kernel_library.hpp"
@@ -17,6 +18,10 @@
 #include "workloads/ir/graph.hpp"
 
 namespace foretell {
+
+// The branch of keys and values that go to the next GPU while attention works, whatever the
+// library.
+inline constexpr std::string_view kSendsBranch = "ring";
 
 // The branches of the graph that the library runs beside the rest of their block, as
 // FusionRules::beside has them. Tokens are rows of what a branch reads first.

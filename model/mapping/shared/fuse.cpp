@@ -25,8 +25,8 @@ const Kinds kRowWise = {"Softmax",       "LayerNorm",  "RmsNorm",   "TopK",
                         "ReduceSum",     "ReduceMean", "ReduceMax", "GlobalAveragePool",
                         "GlobalMaxPool", "Reduce",     "AlongAxis"};
 const Kinds kConvolutions = {"Conv", "ConvTranspose", "ConvWeightGradient"};
-const Kinds kCollectives = {"AllReduce", "ReduceScatter", "AllGather", "AllToAll",
-                            "ExpertExchange"};
+const Kinds kCollectives = {"AllReduce", "ReduceScatter",  "AllGather",
+                            "AllToAll",  "ExpertExchange", "SendReceive"};
 const Kinds kAlone = {"Gather",      "Concat", "Transpose", "GroupNorm", "MaxPool",
                       "AveragePool", "Resize", "Pad",       "Move",      "Gradient",
                       "Update",      "Route",  "Compress",  "ShortConv"};

@@ -2,6 +2,7 @@
 
 #include "workloads/import/hf/attention.hpp"
 #include "workloads/import/hf/block_builder.hpp"
+#include "workloads/import/hf/context_parallel.hpp"
 #include "workloads/import/hf/parts_graph.hpp"
 #include "workloads/import/hf/shard.hpp"
 
@@ -104,9 +105,17 @@ class DecoderBuilder {
         now.v = cache.values;
       }
     }
-    const TensorId context = attend(&block_, "attention", now.q, now.k, now.v, score_rule());
+    const TensorId context = binding_.context_parallel > 1
+                                 ? attend_over_ranks(block_, binding_, own_attention(now))
+                                 : attend(&block_, "attention", now.q, now.k, now.v, score_rule());
     return block_.row_parallel_linear("attention.output", context, config_.hidden,
                                       config_.attention_bias);
+  }
+
+  RankAttention own_attention(const Projections& now) const {
+    RankAttention own{now.q, now.k, now.v, config_.window, {}, {}};
+    if (config_.window > 0) own.attributes["window"] = config_.window;
+    return own;
   }
 
   ScoreRule score_rule() const {
@@ -183,9 +192,11 @@ TensorId decoder_feed_forward(BlockBuilder* block, TensorId x, const ModelConfig
 }
 
 Graph build_decoder(const ModelConfig& config, const Binding& binding) {
+  if (binding.context_parallel > 1) check_context_parallel(config);
   if (!config.parts_of_decoder.empty()) return build_from_parts(config, binding);
   const ModelConfig shard = shard_of(config, binding.tensor_parallel);
-  return DecoderBuilder(shard, binding).build();
+  const Binding own = share_of_rank(binding);
+  return DecoderBuilder(shard, own).build();
 }
 
 }  // namespace foretell

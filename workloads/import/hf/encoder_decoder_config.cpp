@@ -10,6 +10,8 @@
 namespace foretell {
 namespace {
 
+constexpr std::int64_t kRelativeBuckets = 32;  // of T5's class, where a file says nothing
+
 void read_feed_forward(JsonFields& fields, ModelConfig* config) {
   const std::string given = fields.text("feed_forward_proj");
   if (given == "relu") {
@@ -33,7 +35,8 @@ void read_t5(JsonFields& fields, ModelConfig* config) {
   config->intermediate = fields.size("d_ff", kMaxWidth);
   config->vocab = fields.size("vocab_size", kMaxVocab);
   config->embedding = config->hidden;
-  config->relative_buckets = fields.size("relative_attention_num_buckets", kMaxPositions);
+  config->relative_buckets =
+      fields.size_or("relative_attention_num_buckets", kMaxPositions, kRelativeBuckets);
   config->position_kind = Positions::kRelative;
   // Positions are relative, so the weights set no limit; the published files name the length the
   // network was trained at, which users exceed. What is refused is what no memory holds.

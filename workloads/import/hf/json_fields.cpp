@@ -380,7 +380,9 @@ void JsonFields::problem(std::string_view key, const std::string& message) {
     const auto end = text_.begin() + static_cast<std::ptrdiff_t>(at);
     place += ":" + std::to_string(1 + std::count(text_.begin(), end, '\n'));
   }
-  problems_.push_back(place + ": " + std::string(key) + ": " + message);
+  std::string problem = place + ": " + std::string(key) + ": " + message;
+  const bool is_said = !problems_.empty() && problems_.back() == problem;
+  if (!is_said) problems_.push_back(std::move(problem));
 }
 
 void JsonFields::check() const {

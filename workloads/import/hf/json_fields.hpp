@@ -57,6 +57,7 @@ class JsonFields {
 
   // "file:line: key: message"
   void problem(std::string_view key, const std::string& message);
+  std::size_t problems() const { return problems_.size(); }
   // UserError with all problems, if there are any.
   void check() const;
 

@@ -12,6 +12,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 ModelConfig read_network(const std::string& text) {
   return parse_model_config(text, "net", "config.json");
@@ -149,6 +150,9 @@ TEST(Networks, SayWhatIsWrong) {
   EXPECT_THAT(error_of_network(with(kGptOss, "\"sliding_window\": 128",
                                     R"("sliding_window": 128, "layer_types": ["full_attention"])")),
               HasSubstr("contradiction: names 1 layers"));
+  EXPECT_THAT(
+      error_of_network(with(kDeepSeek, "\"n_routed_experts\": 256", "\"n_routed_experts\": 2.5")),
+      AllOf(HasSubstr("n_routed_experts: is 2.5"), Not(HasSubstr("num_experts_per_tok"))));
   EXPECT_THAT(error_of_network(with(kDeepSeek, "deepseek_v3", "deepsea")),
               HasSubstr("architecture 'deepsea' cannot be imported"));
 }

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "model/base/errors.hpp"
+#include "workloads/import/hf/context_parallel.hpp"
 #include "workloads/import/hf/parts_graph.hpp"
 
 namespace foretell {
@@ -37,6 +38,15 @@ TensorId attend_with(PartsContext& context, const Read& read, const MixerPart& p
   if (part.sinks) {
     attributes["sinks"] = std::int64_t{1};
     inputs.push_back(context.block->weight("attention.sinks", {part.heads}));
+  }
+  if (context.binding->context_parallel > 1) {
+    return attend_over_ranks(*context.block, *context.binding,
+                             {read.q,
+                              read.k,
+                              read.v,
+                              std::max(read.window, part.chunk),
+                              std::move(attributes),
+                              {inputs.begin() + 3, inputs.end()}});
   }
   return context.block->op("attention", "Attention", std::move(inputs), std::move(attributes));
 }
@@ -81,7 +91,8 @@ std::int64_t cache_rows(const PartsContext& context, const MixerPart& part) {
   const std::int64_t rows = context.binding->kv_len;
   if (window == 0) return rows;
   const std::int64_t more = context.reads_cache() ? context.binding->seq_len - 1 : 0;
-  return std::min(rows, window + more);
+  const std::int64_t ranks = context.binding->context_parallel;  // that each hold some of the rows
+  return std::min(rows, (window + ranks - 1) / ranks + more);
 }
 
 // Keys and values of this layer, or of the earlier one that it reads.

@@ -1,5 +1,7 @@
 // Feed-forward networks of decoders made of parts: dense, experts with shared ones beside them, and
 // how the ranks of a copy share them.
+#include <map>
+#include <string>
 #include <utility>
 
 #include "workloads/import/hf/parts_graph.hpp"
@@ -71,11 +73,13 @@ TensorId expert_layer(PartsContext& context, TensorId x, const Routed& routed,
     inputs.push_back(block.weight("ffn.experts.first.bias", {part.held, width}));
     inputs.push_back(block.weight("ffn.experts.second.bias", {part.held, part.expert_hidden}));
   }
-  return block.op("ffn.experts", "Experts", std::move(inputs),
-                  {{"experts", part.experts},
-                   {"gated", std::int64_t{part.gated ? 1 : 0}},
-                   {"activation", part.activation},
-                   {"routing", context.binding->routing}});
+  std::map<std::string, Attribute> attributes{{"experts", part.experts},
+                                              {"gated", std::int64_t{part.gated ? 1 : 0}},
+                                              {"activation", part.activation},
+                                              {"routing", context.binding->routing}};
+  if (context.binding->redundant_experts > 0)
+    attributes["redundant"] = context.binding->redundant_experts;
+  return block.op("ffn.experts", "Experts", std::move(inputs), std::move(attributes));
 }
 
 // Every rank has the sequences of its group; experts get the tokens of all.

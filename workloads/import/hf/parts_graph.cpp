@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "model/base/errors.hpp"
+#include "workloads/import/hf/context_parallel.hpp"
 
 namespace foretell {
 
@@ -286,7 +287,8 @@ class PartsBuilder {
 
 Graph build_from_parts(const ModelConfig& config, const Binding& binding) {
   const ModelConfig shard = shard_of_parts(config, binding);
-  return PartsBuilder(shard, binding).build();
+  const Binding own = share_of_rank(binding);
+  return PartsBuilder(shard, own).build();
 }
 
 Graph build_attention_block(const ModelConfig& config, const Binding& binding, std::size_t layer) {

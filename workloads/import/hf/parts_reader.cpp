@@ -145,15 +145,24 @@ void PartsReader::read_rotation(double partial_when_absent) {
   }
 }
 
+// Behind the layers, lists may name those that predict further tokens.
+bool PartsReader::names_layers(std::string_view key, std::size_t count) {
+  std::size_t most = layers().size();
+  for (const std::string_view drafts :
+       {"num_nextn_predict_layers", "num_mtp_modules", "mtp_num_hidden_layers"}) {
+    most = std::max(
+        most, layers().size() + static_cast<std::size_t>(fields_.count_or(drafts, kMaxLayers, 0)));
+  }
+  if (count >= layers().size() && count <= most) return true;
+  fields_.problem(key, "contradiction: names " + std::to_string(count) +
+                           " layers, but num_hidden_layers is " + std::to_string(layers().size()) +
+                           "; give one entry for each");
+  return false;
+}
+
 std::vector<std::string> PartsReader::layer_types() {
   std::vector<std::string> types = fields_.texts("layer_types");
-  if (types.empty()) return types;
-  if (types.size() < layers().size()) {
-    fields_.problem("layer_types", "contradiction: names " + std::to_string(types.size()) +
-                                       " layers, but num_hidden_layers is " +
-                                       std::to_string(layers().size()));
-    return {};
-  }
+  if (types.empty() || !names_layers("layer_types", types.size())) return {};
   types.resize(layers().size());
   return types;
 }
@@ -189,12 +198,7 @@ std::vector<std::int64_t> PartsReader::per_layer(std::string_view key) {
     return flags;
   }
   std::vector<std::int64_t> flags = fields_.integers(key);
-  if (flags.size() < layers().size()) {
-    fields_.problem(key, "contradiction: has " + std::to_string(flags.size()) +
-                             " entries, but num_hidden_layers is " +
-                             std::to_string(layers().size()));
-    return {};
-  }
+  if (!names_layers(key, flags.size())) return {};
   flags.resize(layers().size());
   return flags;
 }
@@ -202,14 +206,16 @@ std::vector<std::int64_t> PartsReader::per_layer(std::string_view key) {
 FeedForwardPart PartsReader::experts(const ExpertFields& names) {
   FeedForwardPart part = layers().front().feed_forward;
   part.kind = FeedForwardKind::kExperts;
+  const std::size_t problems = fields_.problems();
   part.experts = part.held = size(names.experts, kMaxVocab, names.default_experts);
+  const bool knows_experts = fields_.problems() == problems;
   part.top_k = size(names.per_token, kMaxVocab, names.default_per_token);
   part.expert_intermediate = size(names.intermediate, kMaxWidth, names.default_intermediate);
   part.expert_hidden = config_.hidden;
   for (const std::string_view key : names.per_token) {
     if (fields_.has(key) && fields_.size(key, kMaxVocab) != part.top_k)
       fields_.problem(key, "contradiction: elsewhere " + std::to_string(part.top_k));
-    if (part.top_k <= part.experts || !fields_.has(key)) continue;
+    if (!knows_experts || part.top_k <= part.experts || !fields_.has(key)) continue;
     fields_.problem(key, "is more than the " + std::to_string(part.experts) + " experts of " +
                              std::string(names.experts.front()));
   }

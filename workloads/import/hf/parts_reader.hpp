@@ -47,6 +47,8 @@ class PartsReader {
   // layer_types: one word per layer; else what `is_sliding` says. Sets windows (and, for
   // "chunked_attention", chunks) of the layers.
   std::vector<std::string> layer_types();
+  // Whether a list of as many entries is about the layers; notes a problem where it is not.
+  bool names_layers(std::string_view key, std::size_t count);
   void read_windows(bool (*is_sliding)(std::int64_t layer, std::int64_t pattern),
                     std::int64_t pattern, std::int64_t window_when_absent = 0);
   // 1 and 0 per layer from a list, or from a frequency; empty when the field is absent.

@@ -19,10 +19,15 @@ void shard_mixer(std::int64_t ranks, MixerPart* mixer) {
   mixer->indexer.heads = share(mixer->indexer.heads, ranks);
 }
 
-void check_expert_groups(const std::string& name, const FeedForwardPart& part, int groups) {
-  if (part.experts % groups == 0) return;
-  throw UserError(name + ": " + std::to_string(part.experts) + " experts do not divide among " +
-                  std::to_string(groups) + " groups of ranks; --ep must divide them");
+void check_expert_groups(const std::string& name, const FeedForwardPart& part,
+                         const Binding& binding) {
+  const std::int64_t groups = binding.expert_parallel;
+  const std::int64_t more = binding.redundant_experts;
+  if ((part.experts + more) % groups == 0) return;
+  throw UserError(name + ": " + std::to_string(part.experts) + " experts " +
+                  (more > 0 ? "and " + std::to_string(more) + " redundant ones " : "") +
+                  "do not divide among " + std::to_string(groups) +
+                  " groups of ranks; --ep must divide them");
 }
 
 }  // namespace
@@ -50,8 +55,8 @@ ModelConfig shard_of_parts(const ModelConfig& config, const Binding& binding) {
     ffn.intermediate = share(ffn.intermediate, ranks);
     ffn.shared_intermediate = share(ffn.shared_intermediate, ranks);
     if (ffn.kind != FeedForwardKind::kExperts) continue;
-    check_expert_groups(config.name, ffn, binding.expert_parallel);
-    ffn.held = ffn.experts / binding.expert_parallel;
+    check_expert_groups(config.name, ffn, binding);
+    ffn.held = (ffn.experts + binding.redundant_experts) / binding.expert_parallel;
     ffn.expert_intermediate = share(ffn.expert_intermediate, widths);
   }
   return shard;

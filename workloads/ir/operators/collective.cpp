@@ -36,4 +36,12 @@ std::vector<Shape> all_gather_shapes(const OpView& op) {
   return {result};
 }
 
+// What arrives is what leaves, in shape.
+std::vector<Shape> send_receive_shapes(const OpView& op) {
+  ranks_of(op);
+  std::vector<Shape> shapes;
+  for (std::size_t i = 0; i < op.input_count(); ++i) shapes.push_back(op.input(i));
+  return shapes;
+}
+
 }  // namespace foretell::operators

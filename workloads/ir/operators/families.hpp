@@ -85,6 +85,7 @@ std::vector<Shape> update_cache_shapes(const OpView& op);
 // collective.cpp
 std::vector<Shape> reduce_scatter_shapes(const OpView& op);
 std::vector<Shape> all_gather_shapes(const OpView& op);
+std::vector<Shape> send_receive_shapes(const OpView& op);
 
 // mixture.cpp
 std::vector<Shape> top_k_shapes(const OpView& op);

@@ -108,6 +108,11 @@ double route_flops(const OpView& op) {
   return scores * (kActivationFlops + as_number(op.integer("k")));
 }
 
+// All of the layer, further copies included.
+std::int64_t placed_experts(const OpView& op) {
+  return op.integer("experts") + (op.has("redundant") ? op.integer("redundant") : 0);
+}
+
 std::vector<Shape> experts_shapes(const OpView& op) {
   const Shape& x = op.input(0);
   const Shape& first = op.input(3);
@@ -116,7 +121,7 @@ std::vector<Shape> experts_shapes(const OpView& op) {
   const bool fits = x.size() >= 2 && first.size() == 3 && second.size() == 3 &&
                     x.back() == first[1] && first[0] == second[0] &&
                     first[2] == second[1] * (gated ? 2 : 1) && op.input(1) == op.input(2) &&
-                    op.integer("experts") >= first[0];
+                    placed_experts(op) >= first[0];
   if (!fits) {
     op.fail("x " + to_string(x) + ", choice " + to_string(op.input(2)) + ", matrices " +
             to_string(first) + " and " + to_string(second) +
@@ -131,7 +136,7 @@ std::vector<Shape> experts_shapes(const OpView& op) {
 double experts_flops(const OpView& op) {
   const Shape& first = op.input(3);
   const Shape& second = op.input(4);
-  const double share = as_number(first[0]) / as_number(op.integer("experts"));
+  const double share = as_number(first[0]) / as_number(placed_experts(op));
   const double rows = as_number(element_count(op.input(2))) * share;
   return rows * (2 * as_number(first[1] * first[2] + second[1] * second[2]) +
                  kActivationFlops * as_number(second[1]) + 2 * as_number(second[2]));
@@ -276,7 +281,7 @@ std::vector<OperatorInfo> network_rows() {
       {"Experts",
        5,
        7,
-       {"experts", "gated", "activation", "routing"},
+       {"experts", "gated", "activation", "routing", "redundant"},
        experts_shapes,
        experts_flops,
        "a layer of experts: two grouped products, what is between them, and the weighted sum"},

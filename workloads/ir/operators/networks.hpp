@@ -17,7 +17,7 @@
 //   Experts     x [.., H], weights [.., k], choice [.., k], first matrices [held, H, W], second
 //               matrices [held, I, H], biases [held, W] and [held, H] (optional) -> [.., H].
 //               experts (of the layer; `held` of them are here), gated (W = 2 I, else W = I),
-//               activation, routing (workloads/ir/routing.hpp)
+//               activation, routing and redundant (copies; workloads/ir/routing.hpp)
 //   ExpertExchange  x [B, S, H], choice [.., k] (optional) -> the tokens of all `ranks` for the
 //               experts held here [B * ranks, S, H] (direction "dispatch"), or back ("combine").
 //               top_k and experts say how many ranks a token goes to
@@ -39,6 +39,10 @@
 #include "workloads/ir/operators.hpp"
 
 namespace foretell {
+
+// The names of what goes to the next rank while attention works on what is here hold this: a
+// machine with streams runs it beside the rest.
+inline constexpr std::string_view kSentBeside = ".attention.ring.send";
 
 // Pairs of one head's queries and the keys they see. Closed form; the queries are the last of the
 // keys where it is causal.

@@ -311,13 +311,16 @@ class Server {
     add("warm_up", std::to_string(request_.warm_up));
     if (request_.prefill.empty()) {
       const WorkerMachine& machine = groups_.front()->machine;
-      add("tp", std::to_string(machine.devices_per_worker / machine.ranks / machine.stages));
+      add("tp", std::to_string(machine.devices_per_worker / machine.ranks / machine.stages /
+                               std::max(1, base_.cp)));
       if (machine.stages > 1) add("pp", std::to_string(machine.stages));
       add("dp", std::to_string(setup_.serving.workers));
     }
     if (request_.attention_dp > 1) add("attention_dp", std::to_string(request_.attention_dp));
     if (base_.ep > 1) add("ep", std::to_string(base_.ep));
     if (base_.moe_tp > 0) add("moe_tp", std::to_string(base_.moe_tp));
+    if (base_.cp > 1) add("cp", std::to_string(base_.cp));
+    add("redundant_experts", std::to_string(base_.redundant_experts));
     add("experts", base_.experts);
     add("library", base_.library);
     add("library_release", base_.library_release);

@@ -10,6 +10,7 @@
 #include "model/app/request/device_family.hpp"
 #include "model/app/serving/steps/call_step_timer.hpp"
 #include "model/app/serving/steps/gpu_step_timer.hpp"
+#include "model/app/serving/steps/served_network.hpp"
 #include "model/base/errors.hpp"
 #include "model/mapping/gpu/product_kernels.hpp"
 #include "workloads/import/workload.hpp"
@@ -68,7 +69,8 @@ WorkerMachine gpu_machine_of(const Request& request, std::int64_t max_tokens) {
   }
   machine.ranks = timer->ranks();
   machine.stages = timer->stages();
-  machine.devices_per_worker = std::max(1, resolved.request.tp) * machine.ranks * machine.stages;
+  machine.devices_per_worker =
+      std::max(1, resolved.request.tp) * groups_of_copy(resolved.request) * machine.stages;
   machine.capacity = spec.device.hbm.capacity;
   set_memory(*timer, max_tokens, machine);
   const bool nvlink = spec.interconnect == "nvlink";
@@ -103,9 +105,10 @@ WorkerMachine called_machine_of(const Predictor& predict, const Request& request
                     ": pipeline stages of a service are simulated on GPUs; leave --pp out, or "
                     "take copies with --dp");
   }
+  const ModelConfig model = WorkloadLibrary().load(request.workload);
+  check_served(model);
   auto timer = std::make_unique<CallStepTimer>(predict, request, request.exact);
   const RunRecord& record = timer->example();
-  const ModelConfig model = WorkloadLibrary().load(request.workload);
   WorkerMachine machine;
   machine.system = record.context.system;
   machine.workload = record.context.workload;
@@ -143,11 +146,12 @@ WorkerMachine called_machine_of(const Predictor& predict, const Request& request
 
 const WorkerMachine& MachinePool::machine(const Request& request, std::int64_t max_tokens) {
   std::string key = fmt::format(
-      "{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}",
+      "{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}",
       request.system, request.workload, request.dtype, request.kv_dtype, request.tp, request.ep,
       request.moe_tp, request.factors, request.exact, request.clock, request.power_limit,
       request.voltage, max_tokens, request.attention_dp, request.library, request.library_release,
-      request.experts, request.context, request.sequence_parallel, request.pp);
+      request.experts, request.context, request.sequence_parallel, request.pp, request.cp,
+      request.redundant_experts);
   for (const std::string& one : request.set) key += "\n" + one;
   const auto known = machines_.find(key);
   if (known != machines_.end()) return *known->second;

@@ -9,6 +9,7 @@
 #include "hw/spec/gpu/kernel_library.hpp"
 #include "model/app/request/intervals.hpp"
 #include "model/app/serving/steps/layer_kinds.hpp"
+#include "model/app/serving/steps/served_network.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
 #include "model/predict/gpu_call.hpp"
@@ -28,11 +29,18 @@ constexpr GridAxis kDenseTokens{64, 32};
 constexpr std::int64_t kFewPositions = 16;  // of the call that the layers are taken from
 constexpr double kManyInFlight = 1e6;       // of a service: its stages always have work
 
+// What ranks that divide prompts and caches do for an attention, beside it.
+bool is_of_ranks(std::string_view op) {
+  return op.find(".attention.ring.") != std::string_view::npos ||
+         op.find(".attention.parts.") != std::string_view::npos;
+}
+
 // What depends on the sequences of a step and on what they have read, not on its tokens alone.
 bool mixes_tokens(const Op& op) {
   static const std::set<std::string_view> kKinds = {"Attention", "Indexer", "Compress", "Scan",
                                                     "ShortConv"};
-  return kKinds.count(op.kind) > 0 || op.name.find(".attention.scores") != std::string::npos;
+  return kKinds.count(op.kind) > 0 || is_of_ranks(op.name) ||
+         op.name.find(".attention.scores") != std::string::npos;
 }
 
 // Of latents to keys and values of every head.
@@ -60,15 +68,7 @@ GpuStepTimer::GpuStepTimer(const Request& request, bool exact)
       energy_(energy_of_board(resolved_)),
       exact_(exact),
       dense_axis_(kDenseTokens) {
-  if (resolved_.model.family != Family::kDecoder) {
-    const bool encodes = resolved_.model.family == Family::kEncoderDecoder;
-    throw UserError(resolved_.model.name +
-                    (encodes ? ": has an encoder and a decoder, and only decoders are served token "
-                               "by token; `foretell run` answers batches of its requests, "
-                               "--in-flight says how many wait"
-                             : ": only decoders are served token by token; name one with "
-                               "--workload"));
-  }
+  check_served(resolved_.model);
   keep_one_of_each_kind();
   for (int stage = 0; stage < stages(); ++stage) {
     decode_.emplace_back(kDecodeBatch, kPositions, exact, attention_of(stage, true));
@@ -93,6 +93,11 @@ LazyGrid::Function GpuStepTimer::attention_of(int stage, bool decodes) {
     const CallCost cost{Seconds(asked.attention), Joules(asked.attention_j)};
     if (decodes || y == 0) return cost;
     const Parts before = executed_attention(false, y, 0).at(place);
+    if (context_ranks() > 1) {  // around the ring with all, but for what earlier pieces have done
+      const Parts all = executed_attention(false, x + y, 0).at(place);
+      return CallCost{Seconds(all.attention - before.attention),
+                      Joules(all.attention_j - before.attention_j)};
+    }
     if (before.expansion == 0) return cost;
     const Parts all = executed_attention(false, x + y, 0).at(place);
     const double expanded = all.attention - before.attention + before.expansion;
@@ -190,7 +195,7 @@ GpuStepTimer::StageParts GpuStepTimer::run(Phase phase, std::int64_t batch, std:
       parts.launches += runs;
       if (op.layer == kNoId && !is_embedding(kernel.op)) {
         parts.head += time;
-      } else if (kernel.link > Bytes(0)) {
+      } else if (kernel.link > Bytes(0) && !is_of_ranks(op.name)) {
         parts.exchange += time;
       } else if (mixes_tokens(op)) {
         parts.attention += time;
@@ -271,7 +276,12 @@ Seconds GpuStepTimer::handover(std::int64_t tokens) {
 }
 
 StepTime GpuStepTimer::time(const StepShape& shape, int stage) {
-  const std::int64_t tokens = std::max(shape.padded_tokens, shape.tokens());
+  // Of every prompt a rank computes its share of the tokens.
+  std::int64_t prompt_tokens = 0;
+  for (const StepChunk& chunk : shape.chunks) prompt_tokens += chunk.tokens;
+  const std::int64_t own_tokens = (prompt_tokens + context_ranks() - 1) / context_ranks();
+  const std::int64_t tokens =
+      std::max(shape.padded_tokens, shape.tokens()) - (prompt_tokens - own_tokens);
   const Parts all = dense_between(tokens, stage);
   // Ranks that share experts wait for one another: each computes its share of the tokens of all.
   const bool shares = shape.shared_tokens > 0 && shape.shared_tokens != tokens;
@@ -291,22 +301,20 @@ StepTime GpuStepTimer::time(const StepShape& shape, int stage) {
     time.energy += attention.energy;
   }
   double chunks = 0;
-  std::int64_t chunk_tokens = 0;
   for (const StepChunk& chunk : shape.chunks) {
     const CallCost attention =
         chunk_[static_cast<std::size_t>(stage)].at(chunk.tokens, chunk.context);
     chunks += attention.time.value();
     time.energy += attention.energy;
-    chunk_tokens += chunk.tokens;
   }
-  const double share = static_cast<double>(chunk_tokens) / static_cast<double>(tokens);
+  const double share = static_cast<double>(own_tokens) / static_cast<double>(tokens);
   time.prompts = Seconds(chunks + share * layers);
   time.exchange = Seconds(shared.exchange);
   time.launches = all.launches;
   time.total = Seconds(layers + shared.exchange + some.head + chunks) + time.attention;
   time.energy += Joules(all.layers_j + some.head_j);
-  const int devices = std::max(1, resolved_.request.tp);
-  time.energy = within_limit(time.energy, time.total) * devices;
+  const std::int64_t devices = std::max(1, resolved_.request.tp) * context_ranks();
+  time.energy = within_limit(time.energy, time.total) * static_cast<double>(devices);
   if (stage + 1 < stages()) time.handover = handover(tokens);
   return time;
 }
@@ -332,6 +340,8 @@ int GpuStepTimer::exchanges() const {
 }
 
 int GpuStepTimer::ranks() const { return std::max(1, resolved_.request.attention_dp); }
+
+std::int64_t GpuStepTimer::context_ranks() const { return std::max(1, resolved_.request.cp); }
 
 WorkerMemory GpuStepTimer::memory(std::int64_t max_tokens, int stage) const {
   const auto use = [this](const GpuRequest& of, std::int64_t batch, std::int64_t kv_len,

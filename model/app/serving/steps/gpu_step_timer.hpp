@@ -65,6 +65,8 @@ class GpuStepTimer : public StepTimer {
   const std::vector<std::string>& notes() const { return notes_; }
   // Groups of GPUs of a worker that each have sequences of their own.
   int ranks() const;
+  // … that divide the tokens of every prompt and its cache.
+  std::int64_t context_ranks() const;
   // measured / predicted of one call, 80 %.
   std::pair<double, double> interval80() const { return interval80_; }
 

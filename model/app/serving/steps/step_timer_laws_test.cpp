@@ -76,6 +76,29 @@ TEST(StepTimerLaws, RanksShareExpertsAndKeepTheirAttention) {
   EXPECT_GT(all.launches, 48 * 8);  // several kernels in each of its layers
 }
 
+// A prompt is divided among the ranks, and its pieces take what the whole takes; the cache is
+// divided, too.
+TEST(StepTimerLaws, RanksThatDividePromptsAreFasterAndHoldAShareOfTheCache) {
+  GpuStepTimer alone(llama_on("h100-sxm-x8", 2), false);
+  Request request = llama_on("h100-sxm-x8", 2);
+  request.cp = 4;
+  GpuStepTimer ranks(request, false);
+  EXPECT_NEAR(ranks.memory(8192, 0).kv_per_token * 4 / alone.memory(8192, 0).kv_per_token, 1, 1e-3);
+  StepShape whole;
+  whole.chunks = {{65'536, 0}};
+  whole.finished_prompts = 1;
+  const double one = alone.time(whole, 0).total.value();
+  const double four = ranks.time(whole, 0).total.value();
+  EXPECT_LT(four, 0.5 * one);
+  EXPECT_GT(four, 0.98 * one / 4);
+  StepShape first = whole;
+  first.chunks = {{32'768, 0}};
+  StepShape second = whole;
+  second.chunks = {{32'768, 32'768}};
+  const double pieces = ranks.time(first, 0).total.value() + ranks.time(second, 0).total.value();
+  EXPECT_NEAR(pieces / four, 1, 0.05);
+}
+
 // Dense and expert layers, with and without a window: each kind counts as often as it comes.
 TEST(StepTimerLaws, AStepOfDecodesIsAStepOfAGenerationWhateverTheLayers) {
   const std::string path = testing::TempDir() + "/layers_of_four_kinds.json";
