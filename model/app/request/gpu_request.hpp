@@ -21,6 +21,8 @@ struct GpuRequest : ResolvedWorkload {
   double power_limit = 0;                // watts of a board; 0: that of the board
   bool heads_share_keys = true;          // in kernels for tokens, by release
   FusionRules fusion;                    // of the library
+  Seconds host_call;                     // of its host, for a forward pass beside the kernels
+  Seconds host_prompt;                   // … for a prompt
   std::vector<std::string> factors_set;  // overrides of factors, apart from those of the system
 };
 
