@@ -79,11 +79,10 @@ std::optional<std::vector<RuleConditions>> read_latent_rules(const Node* section
   return asks;
 }
 
-Seconds read_launch(const Node& host, const std::string& text) {
+Seconds read_host_time(const Node& host, const char* key, const std::string& text) {
   const auto refuse = [&](const std::string& why) {
-    throw UserError(fmt::format("{}: host.per_launch: {}", host.where(), why));
+    throw UserError(fmt::format("{}: host.{}: {}", host.where(), key, why));
   };
-  if (text.empty()) refuse("is missing; write how long the host takes for a kernel, as 9 us");
   Seconds time;
   try {
     time = parse_quantity<Seconds>(text);
@@ -93,6 +92,27 @@ Seconds read_launch(const Node& host, const std::string& text) {
   if (time < Seconds(0) || time > Seconds(1e-3))
     refuse(text + " is not allowed; it must be from 0 us to 1 ms");
   return time;
+}
+
+void read_host(const Node& host, KernelLibrary& library) {
+  std::string per_launch;
+  std::string per_call;
+  std::string per_prompt_layer;
+  RuleReader reader(host, "host");
+  reader.text("per_launch", per_launch);
+  reader.text("per_call", per_call);
+  reader.text("per_prompt_layer", per_prompt_layer);
+  reader.text("until", library.per_prompt_layer_until);
+  reader.finish();
+  if (per_launch.empty() && per_call.empty() && per_prompt_layer.empty()) {
+    throw UserError(host.where() +
+                    ": host: says no time; write how long the host takes for a "
+                    "kernel, as per_launch: 9 us, for a call or for a layer of a prompt");
+  }
+  if (!per_launch.empty()) library.per_launch = read_host_time(host, "per_launch", per_launch);
+  if (!per_call.empty()) library.per_call = read_host_time(host, "per_call", per_call);
+  if (per_prompt_layer.empty()) return;
+  library.per_prompt_layer = read_host_time(host, "per_prompt_layer", per_prompt_layer);
 }
 
 KernelLibrary read_library(const fs::path& path, const Bibliography& bibliography) {
@@ -177,13 +197,7 @@ KernelLibrary read_library(const fs::path& path, const Bibliography& bibliograph
       of_shares.number(entry.key.c_str(), library.attention_share[entry.key]);
     of_shares.finish();
   }
-  if (const Node* host = root.find("host")) {
-    RuleReader of_host(*host, "host");
-    std::string per_launch;
-    of_host.text("per_launch", per_launch);
-    of_host.finish();
-    library.per_launch = read_launch(*host, per_launch);
-  }
+  if (const Node* host = root.find("host")) read_host(*host, library);
   if (const Node* one_head = root.find("one_head")) {
     RuleReader of_one_head(*one_head, "one_head");
     of_one_head.text("kernels", library.one_head);

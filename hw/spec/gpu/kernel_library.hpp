@@ -16,6 +16,10 @@
 //   fused_keys: 384                  # … up to this many keys
 //   attention_share: {blackwell: 0.16}  # of the dense rate, at most, that attention reaches there
 //   host: {per_launch: 9 us}         # the host launches kernel by kernel and takes this long
+//   host: {per_call: 160 us}         # what it takes besides for a forward pass: input in, result
+//   out host: {per_prompt_layer: 80 us, until: "0.10"}  # … and for each layer of a prompt, before
+//   that
+//                                    # release
 //   streams:                         # branches of a block that run beside the rest of it
 //     - {branch: shared_experts, when: {launch: graph, tokens: "<= 1024"}, source: SGLSTREAM}
 //   asks_latents:                    # prompts that continue a cache of latents, and ask these
@@ -68,6 +72,9 @@ struct KernelLibrary {
   std::int64_t fused_keys = 0;                    // 0: any
   std::map<std::string, double> attention_share;  // … and the share of the dense rate, by chips
   std::optional<Seconds> per_launch;              // of its host, which launches kernel by kernel
+  Seconds per_call;                               // of its host, besides, for a forward pass
+  Seconds per_prompt_layer;                       // … for a layer of a prompt
+  std::string per_prompt_layer_until;             // first release without; "": all have it
   int cold_copies = 0;  // other operands between two calls of its tables; 0: none
   std::vector<StreamRule> streams;
   std::optional<std::vector<RuleConditions>> asks_latents;

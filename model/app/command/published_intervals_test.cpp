@@ -53,6 +53,19 @@ TEST_F(PublishedIntervals, AreMadeOfTheFitPartByWhatRunsTheNetwork) {
             made.high);
 }
 
+// First tokens have an interval of their own, which predictions take for them and nothing else.
+TEST_F(PublishedIntervals, FirstTokensHaveTheirOwn) {
+  const CommandResult made =
+      run("system,workload,phase,batch,tp,input_len,output_len,compute_dtype,ttft_ms\n"
+          "h100-sxm,Llama-2-7b,decode,1,1,128,1,fp16,8\n"
+          "h100-sxm-x4,Llama-2-70b,decode,1,4,128,1,fp16,20\n");
+  ASSERT_EQ(made.code, 0) << made.messages;
+  EXPECT_THAT(made.messages, HasSubstr("first token of network: 2 rows of 2 networks"));
+  const IntervalTable table = IntervalTable::load(output);
+  EXPECT_GT(table.choose("gpu", "network", "any", IntervalQuantity::kTtft).ratio.high, 1);
+  EXPECT_NE(table.choose("gpu", "network", "any", IntervalQuantity::kCall).note, "");
+}
+
 TEST_F(PublishedIntervals, OneNetworkAloneAndOtherTablesAreRefused) {
   const CommandResult alone =
       run("system,workload,batch,compute_dtype,call_ms\nh100-sxm,resnet50,8,fp16,0.9\n");

@@ -68,19 +68,25 @@ class GpuDevice final : public ResolvedDevice {
     for (Parameter& factor : factors_.parameters(type_))
       facts.parameters.push_back(std::move(factor));
     facts.machine = gpu_machine(resolved_.system, resolved_.precision.matmul_compute);
-    facts.interval80 = interval();
+    facts.interval80 = interval(IntervalQuantity::kCall);
+    facts.first_token80 = interval(IntervalQuantity::kTtft);
     facts.energy = energy_of(resolved_, energy_.asked);
     return facts;
   }
 
-  Metrics call(const Graph& graph, Phase /*phase*/) override {
+  Metrics call(const Graph& graph, Phase phase) override {
     GpuCallResult result = run_within(call_of(graph), energy_, limits());
     parts_.insert(parts_.end(), result.parts.begin(), result.parts.end());
     for (std::string& note : result.notes) {
       if (std::find(notes_.begin(), notes_.end(), note) == notes_.end())
         notes_.push_back(std::move(note));
     }
+    if (phase == Phase::kForward) result.metrics.call += resolved_.host_call;
     return std::move(result.metrics);
+  }
+
+  void set_overheads(Generation& generation) const override {
+    generation.prefill_overhead = resolved_.host_prompt;
   }
 
   ShownCall show(const Graph& graph, Phase /*phase*/) const override {
@@ -163,16 +169,21 @@ class GpuDevice final : public ResolvedDevice {
   // libraries, their versions and fusions differ by more than the kernels of one of them. Nothing
   // by published facts alone, and where the host launches kernels of a library for graphs, which
   // nobody measured. By a library with a host of its own it is what published networks say.
-  std::optional<Interval> interval() const {
+  std::optional<Interval> interval(IntervalQuantity quantity) const {
     if (parts_.empty() || factors_.id() == "none") return std::nullopt;
     if (resolved_.launch != LaunchKind::kGraph) {
       if (!factors_.library().per_launch) return std::nullopt;
-      return default_intervals().choose("gpu", "network by host", "any").ratio;
+      return of_networks("network by host", quantity);
     }
     const auto [low, high] = chain_interval80(parts_, factors_.common().kernel_correlation);
-    const Interval networks =
-        default_intervals().choose("gpu", graph_family(resolved_.model), "any").ratio;
+    const Interval networks = of_networks(graph_family(resolved_.model), quantity);
     return Interval{std::min(networks.low, low), std::max(networks.high, high)};
+  }
+
+  // What published networks say of the quantity, else of calls.
+  static Interval of_networks(std::string_view family, IntervalQuantity quantity) {
+    const IntervalChoice own = default_intervals().choose("gpu", family, "any", quantity);
+    return own.note.empty() ? own.ratio : default_intervals().choose("gpu", family, "any").ratio;
   }
 
   GpuRequest resolved_;

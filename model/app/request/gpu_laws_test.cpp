@@ -459,5 +459,43 @@ TEST(GpuLaws, RanksOfContextDivideTheCacheAndCountAsGpus) {
   EXPECT_EQ(four.summary.memory->weights_bytes, one.summary.memory->weights_bytes);
 }
 
+// A query waits for its answer: the host's part is the same whatever the batch, and of the call
+// alone.
+TEST(GpuLaws, AQueryByQueryLibraryAddsItsHostToEveryForwardPass) {
+  const KernelLibrary& library = kernel_libraries().of_networks("tensorrt-queries");
+  ASSERT_GT(library.per_call, Seconds(0));
+  Request request = bert();
+  for (const int batch : {1, 8}) {
+    request.batch = batch;
+    request.library.clear();
+    const double kernels = call_of(request);
+    request.library = "tensorrt-queries";
+    EXPECT_NEAR(call_of(request), kernels + library.per_call.value(), 1e-9) << batch;
+  }
+  Request generation = llama();
+  const double before = *predict(generation).summary.tpot_s;
+  generation.library = "tensorrt-queries";
+  EXPECT_NEAR(*predict(generation).summary.tpot_s, before, 1e-9);
+}
+
+// Up to a release prompts take a time for every layer, however long they are and on however many
+// GPUs; tokens do not.
+TEST(GpuLaws, PromptsOfOlderReleasesTakeATimeForEveryLayer) {
+  const KernelLibrary& library = kernel_libraries().of_networks("");
+  ASSERT_GT(library.per_prompt_layer, Seconds(0));
+  Request request = llama();
+  request.output_len = 2;
+  const double layers = 32;
+  for (const int input : {128, 2048}) {
+    request.input_len = input;
+    request.library_release = library.per_prompt_layer_until;
+    const RunSummary since = predict(request).summary;
+    request.library_release = "0.9";
+    const RunSummary before = predict(request).summary;
+    EXPECT_NEAR(*before.ttft_s - *since.ttft_s, layers * library.per_prompt_layer.value(), 1e-9);
+    EXPECT_DOUBLE_EQ(*before.tpot_s, *since.tpot_s);
+  }
+}
+
 }  // namespace
 }  // namespace foretell

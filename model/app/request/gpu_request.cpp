@@ -60,6 +60,17 @@ bool shares_keys(const Request& request, const ModelConfig& model) {
   return compare_releases(release, until) >= 0;
 }
 
+// What the host adds to a call: to forward passes, and to prompts up to a release. A release that
+// is not stated is the newest.
+void take_calls_of_host(const KernelLibrary& library, GpuRequest& resolved) {
+  resolved.host_call = library.per_call;
+  const std::string release(trim(resolved.request.library_release));
+  const std::string& until = library.per_prompt_layer_until;
+  const bool is_over = !until.empty() && (release.empty() || compare_releases(release, until) >= 0);
+  if (!is_over)
+    resolved.host_prompt = library.per_prompt_layer * static_cast<double>(resolved.model.layers);
+}
+
 bool fuses_attention(const KernelLibrary& library, const PrecisionPolicy& precision) {
   using Fused = KernelLibrary::FusedAttention;
   if (library.fused_attention != Fused::kNarrow) return library.fused_attention == Fused::kYes;
@@ -392,6 +403,7 @@ GpuRequest resolve_gpu(const Request& request) {
   const bool by_host = library.one_by_one || library.per_launch;
   if (request.launch.empty() && by_host) resolved.request.launch = "stream";
   take_host_of(library, request, resolved.system.spec.device);
+  take_calls_of_host(library, resolved);
   if (resolved.request.launch == "stream") resolved.launch = LaunchKind::kStream;
   if (request.clock.empty() && has_less_power(resolved, library))
     resolved.request.clock = kSustained;

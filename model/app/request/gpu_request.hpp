@@ -23,6 +23,8 @@ struct GpuRequest : ResolvedWorkload {
   double voltage = 1;                    // most that is supplied, of that at the full clock
   bool heads_share_keys = true;          // in kernels for tokens, by release
   FusionRules fusion;                    // of the library
+  Seconds host_call;                     // of its host, for a forward pass beside the kernels
+  Seconds host_prompt;                   // … for a prompt
   std::vector<std::string> factors_set;  // overrides of factors, apart from those of the system
 };
 

@@ -87,6 +87,7 @@ class Intervals {
         request_(resolved.request),
         model_(resolved.model),
         own_(facts.interval80),
+        own_first_token_(facts.first_token80),
         widened_(changes_hardware(resolved.request.set)),
         notes_(notes) {}
 
@@ -104,6 +105,7 @@ class Intervals {
 
  private:
   Interval measured(IntervalQuantity quantity) {
+    if (quantity == IntervalQuantity::kTtft && own_first_token_) return *own_first_token_;
     if (own_) return *own_;
     const IntervalChoice choice =
         default_intervals().choose(device_, family_, matmul_, quantity,
@@ -122,6 +124,7 @@ class Intervals {
   const Request& request_;
   const ModelConfig& model_;
   std::optional<Interval> own_;  // of the machine itself
+  std::optional<Interval> own_first_token_;
   bool widened_;
   std::vector<std::string>& notes_;
 };

@@ -24,6 +24,7 @@ struct SystemFacts {
   std::optional<MachineRecord> machine;  // what bounds operators, where it is known
   // measured / predicted on the machine itself, in place of the table of intervals.
   std::optional<Interval> interval80 = {};
+  std::optional<Interval> first_token80 = {};  // of the first token, where it has one of its own
   std::optional<EnergyFacts> energy = {};
 };
 

@@ -5,8 +5,11 @@
 // pass in tiles of core.scheduling.flash_attention_keys in pieces of a bank of PSUM, and pieces
 // that a causal mask hides as a whole are left out. Copies out of PSUM are shared between Vector
 // and Scalar. The kernel for the self-attention of image generators (NKISD) differs in that all
-// keys are one tile; the engines do the same.
+// keys are one tile; the engines do the same. As in the vendor's form with its own allocation
+// (NKIALLOC), the scores of the next tile are made while the exponentials of this one are: Vector
+// looks for maxima while Scalar works, in place of waiting for it.
 #include <algorithm>
+#include <vector>
 
 #include "model/mapping/neuron/lowering.hpp"
 
@@ -29,16 +32,12 @@ class FlashAttention {
   }
 
   void run() {
-    // Scores of a tile, and what is left of them as the operand of the product with the values.
-    const int element = emitter_.vector_bytes() + element_bytes(emitter_.types().matmul);
+    // Scores of two tiles, and what is left of one as the operand of the product with the values.
+    const int element = 2 * emitter_.vector_bytes() + element_bytes(emitter_.types().matmul);
     context_.residency.need_scratch(static_cast<double>(keys_of_a_tile() * element) *
                                     static_cast<double>(emitter_.tile_rows()));
     for (std::int64_t sequence = 0; sequence < k_.batch; ++sequence) {
-      for (std::int64_t head = 0; head < k_.heads; ++head) {
-        for (std::int64_t first = 0; first < k_.queries; first += emitter_.tile_rows()) {
-          run_queries({sequence, head, first, std::min(emitter_.tile_rows(), k_.queries - first)});
-        }
-      }
+      for (std::int64_t head = 0; head < k_.heads; ++head) run_head(sequence, head);
     }
   }
 
@@ -77,13 +76,80 @@ class FlashAttention {
     return keys.end() - 1 > first_query || (k_.window > 0 && keys.first <= last_query - k_.window);
   }
 
-  void run_queries(const Queries& queries) {
-    const Keys all = seen(queries);
-    Deps sums;  // maximum, sum and weighted values so far
-    for (std::int64_t first = all.first; first < all.end(); first += keys_of_a_tile()) {
-      const Keys keys{first, std::min(keys_of_a_tile(), all.end() - first)};
-      sums = add_tile(queries, keys, sums, first == all.first);
+  // Queries and keys that meet at once.
+  struct Tile {
+    Queries queries;
+    Keys keys;
+    bool is_first = false;  // of its queries
+    bool is_last = false;
+  };
+
+  std::vector<Tile> tiles_of(std::int64_t sequence, std::int64_t head) const {
+    std::vector<Tile> tiles;
+    for (std::int64_t first = 0; first < k_.queries; first += emitter_.tile_rows()) {
+      const Queries queries{sequence, head, first,
+                            std::min(emitter_.tile_rows(), k_.queries - first)};
+      const Keys all = seen(queries);
+      for (std::int64_t key = all.first; key < all.end(); key += keys_of_a_tile()) {
+        const Keys keys{key, std::min(keys_of_a_tile(), all.end() - key)};
+        tiles.push_back({queries, keys, key == all.first, keys.end() >= all.end()});
+      }
     }
+    return tiles;
+  }
+
+  void run_head(std::int64_t sequence, std::int64_t head) {
+    const std::vector<Tile> tiles = tiles_of(sequence, head);
+    Deps maximum = scores(tiles.front().queries, tiles.front().keys);
+    Deps sums;  // weights and weighted values so far
+    for (std::size_t i = 0; i < tiles.size(); ++i) {
+      const Tile& tile = tiles[i];
+      const Weights weights = weights_of(tile, maximum);
+      if (i + 1 < tiles.size()) {
+        const Tile& next = tiles[i + 1];
+        const Deps own = scores(next.queries, next.keys);
+        maximum = next.is_first ? own : larger(own, maximum);
+      }
+      sums = add_tile(tile, weights, sums);
+      if (tile.is_last) finish(tile.queries, sums);
+    }
+  }
+
+  // The larger of the maxima so far.
+  Deps larger(Deps maximum, const Deps& before) {
+    emitter_.attribute_to(context_.graph, k_.softmax_op);
+    maximum.merge(before);
+    return lane(Engine::kVector, Opcode::kTensorTensor, 1, kFromSbuf, maximum);
+  }
+
+  struct Weights {
+    Deps exponentials;
+    Deps shrink;  // by what the sums so far shrink
+  };
+
+  Weights weights_of(const Tile& tile, const Deps& maximum) {
+    emitter_.attribute_to(context_.graph, k_.softmax_op);
+    Weights weights{{}, maximum};
+    if (!tile.is_first)
+      weights.shrink = lane(Engine::kScalar, Opcode::kActivate, 1, kFromSbuf, maximum);
+    weights.exponentials =
+        lane(Engine::kScalar, Opcode::kActivateReduce, tile.keys.count, kFromSbuf, maximum);
+    return weights;
+  }
+
+  // To the sums so far, shrunk.
+  Deps add_tile(const Tile& tile, const Weights& weights, const Deps& sums) {
+    Deps scale = weights.shrink;
+    if (!tile.is_first) {
+      scale.merge(weights.exponentials);
+      scale.merge(sums);
+      scale = lane(Engine::kVector, Opcode::kScalarTensorTensor, 1, kFromSbuf, scale);
+    }
+    const Deps operand = transposed(tile.queries, tile.keys, weights.exponentials);
+    return weighted_values(tile.queries, tile.keys, operand, scale, tile.is_first);
+  }
+
+  void finish(const Queries& queries, const Deps& sums) {
     emitter_.attribute_to(context_.graph, k_.softmax_op);
     const Deps inverse = lane(Engine::kVector, Opcode::kReciprocal, 1, kFromSbuf, sums);
     const Deps done = lane(Engine::kVector, Opcode::kTensorScalar, k_.head_dim, kFromSbuf, inverse);
@@ -92,24 +158,6 @@ class FlashAttention {
          t <= (first_row + queries.rows - 1) / emitter_.tile_rows(); ++t) {
       output_.token_major[static_cast<std::size_t>(t)].merge(done);
     }
-  }
-
-  Deps add_tile(const Queries& queries, const Keys& keys, const Deps& before, bool is_first) {
-    Deps maximum = scores(queries, keys);
-    emitter_.attribute_to(context_.graph, k_.softmax_op);
-    if (!is_first) {  // the larger maximum, and by what the sums so far shrink
-      maximum.merge(before);
-      maximum = lane(Engine::kVector, Opcode::kTensorTensor, 1, kFromSbuf, maximum);
-    }
-    const Deps shrink =
-        is_first ? maximum : lane(Engine::kScalar, Opcode::kActivate, 1, kFromSbuf, maximum);
-    Deps exponential =
-        lane(Engine::kScalar, Opcode::kActivateReduce, keys.count, kFromSbuf, maximum);
-    if (!is_first) {
-      exponential.merge(shrink);
-      exponential = lane(Engine::kVector, Opcode::kScalarTensorTensor, 1, kFromSbuf, exponential);
-    }
-    return weighted_values(queries, keys, transposed(queries, keys, exponential), shrink, is_first);
   }
 
   // q k^T in pieces of a bank, the mask where a piece crosses its edge, and the maximum.

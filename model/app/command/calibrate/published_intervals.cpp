@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "calib/validate/interval_estimate.hpp"
 #include "calib/validate/left_out_rows.hpp"
@@ -28,6 +29,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// A family of the table of intervals and what is predicted of it.
+using ClassName = std::pair<std::string, IntervalQuantity>;
+using Classes = std::map<ClassName, std::vector<RatioSample>>;
+
 class PublishedReader {
  public:
   PublishedReader(const PublishedIntervalOptions& options, const Session& session)
@@ -43,8 +48,8 @@ class PublishedReader {
     for (const std::string& condition : options.where) filter_.require(condition, table_.header());
   }
 
-  // Measured / predicted times by family of the table of intervals.
-  std::map<std::string, std::vector<RatioSample>> read() {
+  // Measured / predicted times by class of the table of intervals.
+  Classes read() {
     const RowPart part = row_part(layout_, table_.header());
     BatchPredictor batch(reader_, session_.predict, options_.jobs,
                          [this](const CsvRow& row, const RowPrediction& prediction) {
@@ -72,7 +77,7 @@ class PublishedReader {
   }
 
   // What one call takes, else what calls one after the other take.
-  std::optional<double> ratio_of(const CsvRow& row, const RowPrediction& prediction) const {
+  std::optional<double> call_ratio(const CsvRow& row, const RowPrediction& prediction) const {
     if (const auto call = cell(row, "call_ms")) return *call / prediction.values.at("pred_call_ms");
     if (const auto rate = cell(row, "throughput")) {
       const std::string unit = row[find_column(table_.header(), "throughput_unit")];
@@ -82,22 +87,34 @@ class PublishedReader {
     return std::nullopt;
   }
 
+  std::optional<double> first_token_ratio(const CsvRow& row,
+                                          const RowPrediction& prediction) const {
+    const auto first = cell(row, "ttft_ms");
+    const auto predicted = prediction.values.find("pred_ttft_ms");
+    if (!first || predicted == prediction.values.end()) return std::nullopt;
+    return *first / predicted->second;
+  }
+
   void take(const CsvRow& row, const RowPrediction& prediction) {
-    const auto ratio = ratio_of(row, prediction);
-    if (!ratio) return;
+    const auto call = call_ratio(row, prediction);
+    const auto first_token = first_token_ratio(row, prediction);
+    if (!call && !first_token) return;
     const RowReader::Question question = reader_.question(row);
     if (!gpu_family().has_system(question.request.system)) return;
+    const std::string family = family_of(question);
     const std::string network = network_group(question.request.workload);
-    if (!question.engine.empty()) {
-      samples_["generation by engine"].push_back({network, *ratio});
-      return;
-    }
+    const auto add = [&](IntervalQuantity quantity, const std::optional<double>& ratio) {
+      if (ratio) samples_[{family, quantity}].push_back({network, *ratio});
+    };
+    add(IntervalQuantity::kCall, call);
+    add(IntervalQuantity::kTtft, first_token);
+  }
+
+  static std::string family_of(const RowReader::Question& question) {
+    if (!question.engine.empty()) return "generation by engine";
     const GpuRequest resolved = resolve_gpu(question.request);
-    if (resolved.launch != LaunchKind::kGraph) {
-      samples_["network by host"].push_back({network, *ratio});
-    } else {
-      samples_[std::string(graph_family(resolved.model))].push_back({network, *ratio});
-    }
+    if (resolved.launch != LaunchKind::kGraph) return "network by host";
+    return std::string(graph_family(resolved.model));
   }
 
   const PublishedIntervalOptions& options_;
@@ -106,8 +123,38 @@ class PublishedReader {
   const TableLayout& layout_;
   RowReader reader_;
   RowFilter filter_;
-  std::map<std::string, std::vector<RatioSample>> samples_;
+  Classes samples_;
 };
+
+// Entry and message of one class; "" for one of a single network, of which there is no interval.
+std::string entry_of(const ClassName& name, const std::vector<RatioSample>& samples,
+                     const Session& session) {
+  const auto& [family, quantity] = name;
+  const std::string shown =
+      fmt::format("{}{}", quantity == IntervalQuantity::kTtft ? "first token of " : "", family);
+  std::set<std::string> networks;
+  for (const RatioSample& sample : samples) networks.insert(sample.network);
+  if (networks.size() < 2) {
+    session.say(fmt::format("foretell: {}: of one network alone; no interval", shown));
+    return "";
+  }
+  const WidenedInterval made = widen_interval80(samples);
+  double left_out = 0;
+  for (const auto& [network, share] : made.left_out)
+    left_out += share / static_cast<double>(made.left_out.size());
+  session.say(
+      fmt::format("foretell: {}: {} rows of {} networks; 80 % interval {:.3f} to {:.3f}, widened "
+                  "by {:.2f}; holds {:.1f} % of a network left out",
+                  shown, samples.size(), networks.size(), made.interval.low, made.interval.high,
+                  made.by, 100 * left_out));
+  return fmt::format(
+      "  - device: gpu\n    family: {}\n    matmul: any\n    quantity: {}\n    low: {:.4f}\n"
+      "    high: {:.4f}\n    groups: {}\n    rows: {}\n    left_out: {:.3f}\n"
+      "    why: published rows of {} networks; those of the others hold {:.0f} % of a "
+      "network's\n",
+      family, interval_quantity_name(quantity), made.interval.low, made.interval.high,
+      networks.size(), samples.size(), left_out, networks.size(), 100 * left_out);
+}
 
 }  // namespace
 
@@ -120,33 +167,11 @@ void calibrate_published_intervals(const PublishedIntervalOptions& options,
       "in turn;\n# calib/validate/interval_estimate.hpp says how.\n"
       "default: {low: 0.7, high: 1.4, why: the default stands in intervals.yaml}\n"
       "intervals:\n";
-  bool any = false;
-  for (const auto& [family, samples] : classes) {
-    std::set<std::string> networks;
-    for (const RatioSample& sample : samples) networks.insert(sample.network);
-    if (networks.size() < 2) {
-      session.say(fmt::format("foretell: {}: of one network alone; no interval", family));
-      continue;
-    }
-    any = true;
-    const WidenedInterval made = widen_interval80(samples);
-    double left_out = 0;
-    for (const auto& [network, share] : made.left_out)
-      left_out += share / static_cast<double>(made.left_out.size());
-    text += fmt::format(
-        "  - device: gpu\n    family: {}\n    matmul: any\n    quantity: call\n    low: {:.4f}\n"
-        "    high: {:.4f}\n    groups: {}\n    rows: {}\n    left_out: {:.3f}\n"
-        "    why: published rows of {} networks; those of the others hold {:.0f} % of a "
-        "network's\n",
-        family, made.interval.low, made.interval.high, networks.size(), samples.size(), left_out,
-        networks.size(), 100 * left_out);
-    session.say(fmt::format(
-        "foretell: {}: {} rows of {} networks; 80 % interval {:.3f} to {:.3f}, widened by {:.2f}; "
-        "holds {:.1f} % of a network left out",
-        family, samples.size(), networks.size(), made.interval.low, made.interval.high, made.by,
-        100 * left_out));
+  const std::size_t head = text.size();
+  for (const auto& [name, samples] : classes) text += entry_of(name, samples, session);
+  if (text.size() == head) {
+    throw UserError(options.table + ": no class has rows of two networks in the fit part");
   }
-  if (!any) throw UserError(options.table + ": no class has rows of two networks in the fit part");
   const fs::path path = options.output.empty()
                             ? data_root() / "calib" / "validate" / "published_intervals.yaml"
                             : fs::path(options.output);
