@@ -34,15 +34,15 @@ TEST(FittedValues, KernelsHaveFew) {
   EXPECT_LT(count_of("gemm"), 290U);
   EXPECT_LT(count_of("attention"), 490U);
   EXPECT_LT(count_of("operator"), 450U);
-  EXPECT_LT(count_of("experts"), 570U);
+  EXPECT_LT(count_of("experts"), 290U);
   EXPECT_LT(count_of("mla"), 230U);
   EXPECT_LT(count_of("mla_products"), 160U);
   EXPECT_LT(count_of("state_space"), 240U);
 }
 
 // The aim is 900 of all kinds. Who adds a value takes another away, or says here why not: layers of
-// attention brought 202, in place of numbers that were chosen by hand and counted nowhere; three
-// came with shapes of experts without a gate.
+// attention brought 202, in place of numbers that were chosen by hand and counted nowhere; kernels
+// of experts gave 277, as one set stands for each kind of kernel on a chip.
 TEST(FittedValues, AllKindsTogetherDoNotGrow) {
   std::size_t all = 0;
   for (const char* kind : {"gemm", "attention", "operator", "experts", "mla", "mla_products",
@@ -51,7 +51,7 @@ TEST(FittedValues, AllKindsTogetherDoNotGrow) {
     all += count_of(kind);
   }
   RecordProperty("all", static_cast<int>(all));
-  EXPECT_LE(all, 2589U);
+  EXPECT_LE(all, 2312U);
 }
 
 TEST(FittedValues, ATableThatIsLikeAnotherStatesTheFewerPart) {

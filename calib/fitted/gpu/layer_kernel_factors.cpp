@@ -24,6 +24,8 @@ void fields(FieldList& list, LayerKernelFactors& factors) {
              "Share of L2 in which data stay until the next call.");
   list.value("prologue", factors.prologue, kInSmLatency, "Start and end of a thread block.");
   list.value("step", factors.step, kInSmLatency, "Least time of a stage of the pipeline.");
+  list.value("unfilled", factors.unfilled, kInSmLatency,
+             "Of a stage of a tile without rows, more than of a full one.");
   list.value("sm_feed", factors.sm_feed, kInSmFeed, "Operands into one SM.");
   list.value("pass_feed", factors.pass_feed, kInSmFeed,
              "Of one SM, in passes that permute, convert and sum up.");

@@ -23,6 +23,7 @@ struct LayerKernelFactors {
   double l2_share = 0;            // of L2, in which data stay until the next call
   Cycles prologue;                // start and end of a thread block
   Cycles step;                    // least time of a stage of the pipeline
+  Cycles unfilled;                // of a stage of a tile without rows, more than of a full one
   BytesPerCycle sm_feed;          // operands into one SM
   BytesPerCycle pass_feed;        // of an SM, in passes that permute, convert and sum up
   Cycles score;                   // softmax of 64 scores; of states, 64 updates on the vector pipe

@@ -48,7 +48,47 @@ std::vector<std::string> architectures_of(const Node& node) {
   return names;
 }
 
-LayerKernelFacts read_facts(const Node& node) {
+std::vector<std::string> texts_of(const Node* list) {
+  std::vector<std::string> texts;
+  if (list == nullptr) return texts;
+  for (const Node& item : list->items) texts.push_back(item.text);
+  return texts;
+}
+
+bool names(const std::vector<std::string>& list, const std::string& text) {
+  return list.empty() || std::find(list.begin(), list.end(), text) != list.end();
+}
+
+LayerTile read_tile(const Node& node) {
+  if (node.items.size() < 2 || node.items.size() > 4) {
+    throw UserError(node.where() +
+                    ": a tile is [rows, columns], and where they differ the bytes of a stage and "
+                    "how many thread blocks share an SM");
+  }
+  LayerTile tile{plain_number(node.items[0]), plain_number(node.items[1])};
+  if (node.items.size() > 2) tile.stage_bytes = plain_number(node.items[2]);
+  if (node.items.size() > 3) tile.resident = plain_number(node.items[3]);
+  if (!(tile.rows > 0) || !(tile.columns > 0) || !(tile.resident >= 1)) {
+    throw UserError(node.where() +
+                    ": rows and columns of a tile are above 0, thread blocks 1 or more");
+  }
+  return tile;
+}
+
+UntunedTile read_untuned_tile(const Node& node) {
+  node.only_keys({"up_to", "tile"}, "untuned");
+  UntunedTile untuned;
+  untuned.tile = read_tile(node.required("tile", "untuned"));
+  if (const Node* tokens = node.find("up_to")) {
+    untuned.up_to_experts = tokens->text == "experts";
+    if (!untuned.up_to_experts) untuned.most_tokens = plain_number(*tokens);
+  }
+  return untuned;
+}
+
+}  // namespace
+
+LayerKernelFacts LayerKernelLibrary::read_facts(const Node& node) const {
   node.only_keys({"kernels",         "architecture",  "absorbed_up_to",
                   "absorbed_tokens", "prompt_rows",   "moves_heads",
                   "widens_cache",    "keeps_type",    "parts",
@@ -60,19 +100,20 @@ LayerKernelFacts read_facts(const Node& node) {
                   "tuned_at_powers", "longest_first", "absorbed_prompts",
                   "head_tile",       "wire_bytes",    "per_choice",
                   "gpus_per_node",   "network_rate",  "kernels_of",
-                  "untuned_tiles",   "stays",         "why",
+                  "tile_of_rows",    "untuned",       "type",
+                  "sums_all",        "stays",         "why",
                   "source"},
                  "libraries");
   LayerKernelFacts facts;
   facts.kernels = node.required("kernels", "libraries").as_text("kernels");
   if (const Node* tiles = node.find("tiles")) {
-    for (const Node& tile : tiles->items) {
-      if (tile.items.size() != 2) {
-        throw UserError(tile.where() + ": tiles: a tile is two numbers: [rows, columns]");
-      }
-      facts.tiles.push_back({number_at(tile.items[0], "tiles"), number_at(tile.items[1], "tiles")});
-    }
+    for (const Node& tile : tiles->items) facts.tiles.push_back(read_tile(tile));
   }
+  if (const Node* tiles = node.find("untuned")) {
+    for (const Node& tile : tiles->items) facts.untuned.push_back(read_untuned_tile(tile));
+  }
+  facts.tile_of_rows = number_or(node, "tile_of_rows", facts.tile_of_rows);
+  if (const Node* stored = node.find("type")) facts.type = type(stored->as_text("type"));
   facts.stage_bytes = number_or(node, "stage_bytes", facts.stage_bytes);
   facts.gated = yes_or(node, "gated", facts.gated);
   facts.absorbed_up_to = number_or(node, "absorbed_up_to", facts.absorbed_up_to);
@@ -93,8 +134,8 @@ LayerKernelFacts read_facts(const Node& node) {
   facts.permutes = yes_or(node, "permutes", facts.permutes);
   facts.activates = yes_or(node, "activates", facts.activates);
   facts.all_choices = yes_or(node, "all_choices", facts.all_choices);
+  facts.sums_all = yes_or(node, "sums_all", facts.sums_all);
   facts.tuned_at_powers = yes_or(node, "tuned_at_powers", facts.tuned_at_powers);
-  facts.untuned_tiles = yes_or(node, "untuned_tiles", facts.untuned_tiles);
   facts.longest_first = yes_or(node, "longest_first", facts.longest_first);
   if (const Node* library = node.find("kernels_of")) {
     facts.kernels_of = library->as_text("kernels_of");
@@ -112,23 +153,10 @@ LayerKernelFacts read_facts(const Node& node) {
   return facts;
 }
 
-std::vector<std::string> texts_of(const Node* list) {
-  std::vector<std::string> texts;
-  if (list == nullptr) return texts;
-  for (const Node& item : list->items) texts.push_back(item.text);
-  return texts;
-}
-
-bool names(const std::vector<std::string>& list, const std::string& text) {
-  return list.empty() || std::find(list.begin(), list.end(), text) != list.end();
-}
-
-}  // namespace
-
 LayerKernelLibrary::NamedRouting LayerKernelLibrary::read_routing(const Node& node) {
-  node.only_keys(
-      {"kernels", "versions", "shapes", "groups", "top_groups", "others_to_first", "why", "source"},
-      "routing");
+  node.only_keys({"kernels", "versions", "shapes", "groups", "top_groups", "others_to_first",
+                  "first_only", "why", "source"},
+                 "routing");
   constexpr long long kMaxGroups = 1 << 16;
   NamedRouting named;
   named.kernels = node.required("kernels", "routing").as_text("kernels");
@@ -141,6 +169,7 @@ LayerKernelLibrary::NamedRouting LayerKernelLibrary::read_routing(const Node& no
         node.required("top_groups", "routing").as_integer("top_groups", 1, routing.groups);
   }
   routing.others_to_first = yes_or(node, "others_to_first", false);
+  routing.first_only = yes_or(node, "first_only", false);
   return named;
 }
 
@@ -170,7 +199,37 @@ LayerKernelLibrary::LayerKernelLibrary() {
                           texts_of(&node.required("shapes", "ungated"))});
     });
   }
+  problems.collect([&] { read_tuned_shapes(); });
   problems.throw_if_any();
+}
+
+void LayerKernelLibrary::read_tuned_shapes() {
+  constexpr long long kMaxSize = 1 << 20;
+  const Node root = load_document(hw_folder() / "kernels" / "layers" / "tuned_experts.yaml");
+  root.only_keys({"tuned"}, "");
+  std::map<std::string, TunedShapes> tuned;  // by the beginning of a table's name
+  for (const Node& node : root.required("tuned", "").items) {
+    node.only_keys({"kernels", "device", "shapes", "why", "source"}, "tuned");
+    const std::string device = node.required("device", "tuned").as_text("device");
+    auto& shapes = tuned[node.required("kernels", "tuned").as_text("kernels")][device];
+    for (const Node& shape : node.required("shapes", "tuned").items) {
+      if (shape.items.size() != 2) {
+        throw UserError(shape.where() + ": shapes: a shape is [experts of the GPU, width]");
+      }
+      shapes.emplace(shape.items[0].as_integer("experts", 1, kMaxSize),
+                     shape.items[1].as_integer("width", 1, kMaxSize));
+    }
+  }
+  for (auto& [kernels, shapes] : tuned) {
+    const auto kept = std::make_shared<const TunedShapes>(std::move(shapes));
+    bool any = false;
+    for (LayerKernelFacts& facts : facts_) {
+      if (facts.kernels != kernels) continue;
+      any = true;
+      facts.tuned = kept;
+    }
+    if (!any) throw UserError("tuned_experts.yaml: layer_kernels.yaml has no '" + kernels + "'");
+  }
 }
 
 bool LayerKernelLibrary::has_gate(const std::string& kernels, const std::string& shape) const {

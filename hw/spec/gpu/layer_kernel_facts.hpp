@@ -4,7 +4,12 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "model/base/units.hpp"
@@ -25,24 +30,42 @@ struct LayerType {
 struct LayerTile {
   double rows = 128;
   double columns = 128;
+  double stage_bytes = 0;  // of weights along k, in one stage of the pipeline; 0: of the kernel
+  double resident = 1;     // thread blocks that share an SM
 };
+
+// A tile that a library takes for as many tokens, where nobody tuned it for the shape.
+struct UntunedTile {
+  double most_tokens = 0;      // 0: any number
+  bool up_to_experts = false;  // as many tokens as the GPU has experts
+  LayerTile tile;
+};
+
+// Shapes of experts with a file of tuned tiles, by chip: experts of the GPU and their width on it.
+using TunedShapes = std::map<std::string, std::set<std::pair<std::int64_t, std::int64_t>>>;
 
 struct LayerKernelFacts {
   std::string kernels;       // beginning of "<framework> <kernel>" of a table
   std::string architecture;  // of the chip; empty: all
   std::vector<LayerTile> tiles;
-  double stage_bytes = 128;      // of weights along k, in one stage of the pipeline
-  bool gated = true;             // experts with three matrices
-  bool permutes = true;          // rows are copied to their experts, else found by the products
-  bool activates = true;         // … activated by a pass of their own, else by the first products
-  bool all_choices = false;      // passes walk the choices of other GPUs' experts, too
+  double stage_bytes = 128;  // of weights along k, in one stage of the pipeline
+  bool gated = true;         // experts with three matrices
+  bool permutes = true;      // rows are copied to their experts, else found by the products
+  bool activates = true;     // … activated by a pass of their own, else by the first products
+  bool all_choices = false;  // passes walk the choices of other GPUs' experts, too, and products
+                             // have blocks for them
+  bool sums_all = false;     // … of the passes only the sum, and no product
   bool tuned_at_powers = false;  // tiles are those of the power of two below the tokens
-  bool untuned_tiles = false;    // rows of a tile are half the next power of two of the choices of
-                                 // all tokens for each expert of this GPU
-  double absorbed_up_to = 0;     // prompts: queries of a sequence that ask the latents themselves
-  bool absorbed_tokens = false;  // … each of them as a sequence of its own
-  double prompt_rows = 0;        // prompts: rows of queries of a thread block; 0 is as usual
-  bool moves_heads = true;       // prompts: a pass copies or converts all of the heads
+  // Rows of a tile without a tuner: this share of the next power of two of the choices of all
+  // tokens for each expert of this GPU; 0: tiles are the fastest.
+  double tile_of_rows = 0;
+  std::vector<UntunedTile> untuned;  // for shapes that are not tuned; none: all are
+  std::shared_ptr<const TunedShapes> tuned;
+  std::optional<LayerType> type;  // of weights and products, where it is not that of the table
+  double absorbed_up_to = 0;      // prompts: queries of a sequence that ask the latents themselves
+  bool absorbed_tokens = false;   // … each of them as a sequence of its own
+  double prompt_rows = 0;         // prompts: rows of queries of a thread block; 0 is as usual
+  bool moves_heads = true;        // prompts: a pass copies or converts all of the heads
   bool widens_cache = false;  // tokens: a copy of the cache in the type of the queries comes first
   bool keeps_type = false;  // tokens: caches are of the type of the queries, whatever is asked for
   double most_parts = 0;    // tokens: into which a sequence is divided; 0 is as many as help
@@ -72,6 +95,7 @@ struct TableRouting {
   std::int64_t top_groups = 1;   // … so many answer a token
   bool others_to_first = false;  // choices of other GPUs' experts are made by the first one, of all
                                  // tokens that have a choice here
+  bool first_only = false;       // the first expert answers every token, and no other
 };
 
 class LayerKernelLibrary {
@@ -108,6 +132,8 @@ class LayerKernelLibrary {
   };
 
   static NamedRouting read_routing(const Node& node);
+  LayerKernelFacts read_facts(const Node& node) const;
+  void read_tuned_shapes();
 
   std::vector<LayerType> types_;
   std::vector<NamedRouting> routings_;

@@ -1,6 +1,6 @@
-// Layers of attention as the sum of their parts on shape families that judge, and kernels of
-// latent attention and experts on a GPU that is left out altogether, against thresholds. Skipped
-// without the published tables.
+// Layers of attention as the sum of their parts and kernels of experts on shape families that
+// judge, and kernels of latent attention on a GPU that is left out altogether, against thresholds.
+// Skipped without the published tables.
 #include <gtest/gtest.h>
 
 #include "model/app/command/testing/published_limit.hpp"
@@ -9,6 +9,7 @@ namespace foretell {
 namespace {
 
 constexpr const char* kBlocks = "gpu_attention_blocks.csv.gz";
+constexpr const char* kExperts = "gpu_experts.csv.gz";
 constexpr const char* kLatent = "gpu_mla.csv.gz";
 
 class LayerAccuracy : public ::testing::TestWithParam<PublishedLimit> {};
@@ -37,8 +38,12 @@ INSTANTIATE_TEST_SUITE_P(
         PublishedLimit{kBlocks, "h200_sxm", {"kind=msa", "framework=vllm", "phase=context"}, 9},
         PublishedLimit{
             kBlocks, "h200_sxm", {"kind=msa", "framework=trtllm", "phase=generation"}, 15},
-        PublishedLimit{
-            kBlocks, "h200_sxm", {"kind=msa", "framework=vllm", "phase=generation"}, 14}));
+        PublishedLimit{kBlocks, "h200_sxm", {"kind=msa", "framework=vllm", "phase=generation"}, 14},
+        PublishedLimit{kExperts, "h200_sxm", {"framework=vllm", "dtype=fp8"}, 10},
+        PublishedLimit{kExperts, "h200_sxm", {"framework=sglang", "dtype=bf16"}, 10},
+        PublishedLimit{kExperts, "h100_sxm", {"framework=vllm", "dtype=fp8_block"}, 5},
+        PublishedLimit{kExperts, "b200_sxm", {"framework=vllm", "dtype=nvfp4"}, 11},
+        PublishedLimit{kExperts, "b200_sxm", {"framework=trtllm", "dtype=nvfp4"}, 15}));
 
 INSTANTIATE_TEST_SUITE_P(
     Tables, LayerTransfer,

@@ -160,6 +160,7 @@ bool LayerKernels::add_experts(const ExpertShape& shape, DType compute, DType we
   experts.intermediate = shape.intermediate;
   experts.top_k = shape.top_k;
   experts.experts = shape.experts;
+  if (shape.held > 0) experts.ep = std::max<std::int64_t>(1, shape.experts / shape.held);
   op.engine = "tensor";
   take(own, experts_kernels(call_of(own), experts, load_of(shape)), op);
   return true;

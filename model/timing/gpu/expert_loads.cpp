@@ -40,6 +40,7 @@ class Router {
         groups_(static_cast<std::size_t>(routing.groups)),
         top_groups_(static_cast<std::size_t>(routing.top_groups)),
         others_to_first_(routing.others_to_first),
+        first_only_(routing.first_only),
         wishes_(experts_),
         allowed_(experts_, true),
         rows_(local_) {}
@@ -95,6 +96,11 @@ class Router {
   }
 
   void take(const std::vector<std::size_t>& granted, std::int64_t tokens) {
+    if (first_only_) {
+      tokens_ += tokens;
+      rows_[0] += tokens;
+      return;
+    }
     const bool any = std::any_of(granted.begin(), granted.end(),
                                  [&](std::size_t expert) { return expert < local_; });
     if (any || !others_to_first_) tokens_ += tokens;
@@ -113,6 +119,7 @@ class Router {
   std::size_t groups_;
   std::size_t top_groups_;
   bool others_to_first_;
+  bool first_only_;
   std::vector<int> wishes_;
   std::vector<bool> allowed_;
   std::vector<std::int64_t> rows_;

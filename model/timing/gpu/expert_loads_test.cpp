@@ -55,6 +55,20 @@ TEST(ExpertLoads, GroupsThatDoNotAnswerLeaveTheirRowsToTheFirst) {
   EXPECT_DOUBLE_EQ(rows(8), 5);
 }
 
+// A router that fails on groups of one expert: the first GPU has all rows, the others none.
+TEST(ExpertLoads, TheFirstExpertMayAnswerAlone) {
+  TableRouting routing;
+  routing.first_only = true;
+  for (const std::int64_t ep : {1, 2, 8}) {
+    for (const char* distribution : {"balanced", "power_law_1.2"}) {
+      const ExpertLoad load = expert_loads({100, 64, 64, 2, 8, 1, ep, distribution}, routing)[0];
+      ASSERT_EQ(load.groups.size(), 1U);
+      EXPECT_EQ(load.groups[0].rows, 100);
+      EXPECT_EQ(load.groups[0].count, 1);
+    }
+  }
+}
+
 TEST(ExpertLoads, FewTokensOfAPowerLawAskAsManyExpertsAsTheyHaveChoices) {
   for (const ExpertLoad& load : expert_loads(deepseek(2, 1, "power_law_1.2"))) {
     EXPECT_EQ(touched_by(load), 16);

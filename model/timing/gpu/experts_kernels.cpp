@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "model/timing/gpu/attention_timing.hpp"
 
@@ -17,27 +18,51 @@ double moved_by_passes(const LayerCall& call, const ExpertsShape& shape, const E
   const LayerKernelFacts& facts = call.facts();
   const double converted = kActivationBytes + call.type().activation_bytes;
   const double copied = facts.permutes ? rows : load.tokens;
-  const double walked = facts.all_choices ? load.tokens * static_cast<double>(shape.top_k) : rows;
+  const double choices = load.tokens * static_cast<double>(shape.top_k);
+  const double walked = facts.all_choices ? choices : rows;
+  const double summed = facts.all_choices || facts.sums_all ? choices : rows;
   const bool copies = facts.permutes || call.type().activation_bytes < kActivationBytes;
   const auto hidden = static_cast<double>(shape.hidden);
   return (copies ? copied * hidden * converted : 0) +
          (facts.activates ? walked * widths * kActivationBytes : 0) +
-         (walked + load.tokens) * hidden * kActivationBytes;
+         (summed + load.tokens) * hidden * kActivationBytes;
 }
 
-// What a library knows of the rows when it chooses tiles: as many for each expert.
+// What a tuner knew of the rows: as many for each expert.
 std::vector<LayerCall::Groups> tuned_for(const LayerKernelFacts& facts, const ExpertsShape& shape) {
   const auto tokens = static_cast<double>(shape.tokens);
-  if (facts.untuned_tiles) {
-    const std::int64_t here = shape.experts / shape.ep;
-    const auto local = static_cast<double>(here);
-    return {{tokens * static_cast<double>(shape.top_k) / local, local}};
-  }
   const double tuned = facts.tuned_at_powers ? std::exp2(std::floor(std::log2(tokens))) : tokens;
   const double choices = tuned * static_cast<double>(shape.top_k);
   const auto experts = static_cast<double>(shape.experts);
   const double rows = std::max(1.0, choices / experts);
   return {{rows, std::max(1.0, std::min(experts, choices) / static_cast<double>(shape.ep))}};
+}
+
+// By the rows of an expert, if all choices were for this GPU: the first tile with as many.
+const LayerTile& tile_of_rows(const LayerKernelFacts& facts, const ExpertsShape& shape) {
+  const double choices = static_cast<double>(shape.tokens) * static_cast<double>(shape.top_k);
+  const double rows = choices / static_cast<double>(shape.experts / shape.ep);
+  const auto wide =
+      std::find_if(facts.tiles.begin(), facts.tiles.end(),
+                   [&](const LayerTile& tile) { return tile.rows >= facts.tile_of_rows * rows; });
+  return wide == facts.tiles.end() ? facts.tiles.back() : *wide;
+}
+
+// The tile of a shape that nobody tuned; null when it is tuned.
+const LayerTile* untuned_tile(const LayerCall& call, const ExpertsShape& shape) {
+  const LayerKernelFacts& facts = call.facts();
+  const std::int64_t here = shape.experts / shape.ep;
+  if (facts.tuned != nullptr) {
+    const auto of_device = facts.tuned->find(call.device().id);
+    const std::pair<std::int64_t, std::int64_t> sizes(here, shape.intermediate / shape.tp);
+    if (of_device != facts.tuned->end() && of_device->second.count(sizes) > 0) return nullptr;
+  }
+  const auto tokens = static_cast<double>(shape.tokens);
+  for (const UntunedTile& tile : facts.untuned) {
+    const double most = tile.up_to_experts ? static_cast<double>(here) : tile.most_tokens;
+    if (!(most > 0) || tokens <= most) return &tile.tile;
+  }
+  return nullptr;
 }
 
 // Choices of other GPUs' experts, of which kernels that walk all choices have blocks: evenly.
@@ -72,12 +97,19 @@ GridSequence experts_kernels(const LayerCall& call, const ExpertsShape& shape,
   if (load.groups.empty()) return program;
   const std::vector<LayerCall::Groups> chosen_for = tuned_for(call.facts(), shape);
   const std::vector<LayerCall::Groups> elsewhere = load_elsewhere(call.facts(), shape, load, rows);
-  program.kernels.push_back(
-      call.grouped_product(load.groups, first, hidden, chosen_for, elsewhere));
-  program.kernels.back().name = "first products of experts";
-  program.kernels.push_back(
-      call.grouped_product(load.groups, hidden, width, chosen_for, elsewhere));
-  program.kernels.back().name = "last product of experts";
+  const LayerTile* untuned = untuned_tile(call, shape);
+  const auto add_product = [&](const char* name, double n, double k) {
+    LayerTile tile;
+    if (call.facts().tile_of_rows > 0) {
+      tile = tile_of_rows(call.facts(), shape);
+    } else {
+      tile = untuned != nullptr ? *untuned : call.fastest_tile(chosen_for, n, k);
+    }
+    program.kernels.push_back(call.grouped_product(load.groups, n, k, tile, elsewhere));
+    program.kernels.back().name = name;
+  };
+  add_product("first products of experts", first, hidden);
+  add_product("last product of experts", hidden, width);
   return program;
 }
 

@@ -271,7 +271,8 @@ GridSequence latent_product_kernels(const LayerCall& call, const LatentProductSh
     program.kernels.push_back(
         call.pass("quantise", tokens * heads * k * (kElementBytes + 1), tokens * heads));
   }
-  program.kernels.push_back(call.grouped_product({{tokens, heads}}, n, k));
+  const std::vector<LayerCall::Groups> groups{{tokens, heads}};
+  program.kernels.push_back(call.grouped_product(groups, n, k, call.fastest_tile(groups, n, k)));
   program.kernels.back().name = shape.to_latent ? "queries to latents" : "latents to results";
   program.kernels.front().launch = call.factors().launch;
   return program;

@@ -11,11 +11,9 @@ namespace {
 
 constexpr double kResultBytes = 2;  // per element
 
-struct TileChoice {
-  double blocks = 0;
-  double block = 0;  // seconds
-  double time = std::numeric_limits<double>::infinity();
-};
+// Of a tile with this share of its rows filled, how much longer a stage takes: nothing when it is
+// full, all of `unfilled` when it is empty. Half full tiles take three quarters of it.
+double missing_rows_cost(double filled) { return 1 - filled * filled; }
 
 }  // namespace
 
@@ -23,11 +21,11 @@ LayerCall::LayerCall(const GpuDeviceSpec& device, const LayerKernelFacts& facts,
                      const LayerType& type, const LayerKernelFactors& factors, Bytes between)
     : device_(device),
       facts_(facts),
-      type_(type),
+      type_(facts.type ? *facts.type : type),
       factors_(factors),
       clock_(device.clock.boost.value()),
       sms_(device.sms),
-      sm_rate_(factors.mma_efficiency * dense_rate(device, type.rate).value() / device.sms),
+      sm_rate_(factors.mma_efficiency * dense_rate(device, type_.rate).value() / device.sms),
       between_(between.value()) {}
 
 double LayerCall::missing(double bytes) const {
@@ -41,68 +39,71 @@ void LayerCall::set_memory(Grid& kernel, double dram) const {
   kernel.stages_ahead = factors_.stages_ahead;
 }
 
-Grid LayerCall::grouped_product(const std::vector<Groups>& groups, double n, double k,
-                                const std::vector<Groups>& chosen_for,
-                                const std::vector<Groups>& elsewhere) const {
-  const double depth = facts_.stage_bytes / type_.weight_bytes;  // elements of a stage
+LayerCall::Blocks LayerCall::blocks_of(const std::vector<Groups>& groups, double n, double k,
+                                       const LayerTile& tile) const {
+  const double stage = tile.stage_bytes > 0 ? tile.stage_bytes : facts_.stage_bytes;
+  const double depth = stage / type_.weight_bytes;  // elements
   const double stages = std::ceil(k / depth);
   const double store = feed(factors_.sm_feed);
-  const double start = seconds(factors_.prologue);
-  const double least = seconds(factors_.step);
-  const auto weight_bytes = [&](const std::vector<Groups>& of) {
-    double bytes = 0;
-    for (const Groups& group : of) bytes += group.count * n * k * type_.weight_bytes;
-    return bytes;
-  };
   double rows = 0;
-  for (const Groups& group : groups) rows += group.rows * group.count;
-  const double weights = weight_bytes(groups);
-  const auto with_tile = [&](const LayerTile& tile, const std::vector<Groups>& of) {
-    TileChoice choice;
-    double all = 0;
-    for (const Groups& group : of) {
-      choice.blocks += std::ceil(group.rows / tile.rows) * group.count;
-      all += group.rows * group.count;
-    }
-    const double filled = std::min(tile.rows, all / std::max(1.0, choice.blocks));
-    choice.blocks *= std::ceil(n / tile.columns);
-    const double load =
-        (filled * type_.activation_bytes + tile.columns * type_.weight_bytes) * depth / store;
-    const double products = 2 * tile.rows * tile.columns * depth / sm_rate_;
-    choice.block = start + stages * std::max({products, load, least}) +
-                   filled * tile.columns * kResultBytes / store;
-    choice.time = std::ceil(choice.blocks / sms_) * choice.block;
-    return choice;
-  };
-  const auto is_wide_enough = [&](const LayerTile& tile) {
-    return 2 * tile.rows >= chosen_for.front().rows;
-  };
-  const LayerTile* tile = nullptr;
-  double least_time = std::numeric_limits<double>::infinity();
-  for (const LayerTile& tried : facts_.tiles) {
-    if (facts_.untuned_tiles) {
-      // Half of the largest is the most that is taken: the largest itself is never the smallest
-      // of its neighbours.
-      const bool is_last = &tried == &facts_.tiles.back() - 1;
-      tile = &tried;
-      if (is_last || is_wide_enough(tried)) break;
-      continue;
-    }
-    const double time = with_tile(tried, chosen_for).time;
-    if (time < least_time) {
-      least_time = time;
-      tile = &tried;
+  double high = 0;     // blocks for the rows
+  double missing = 0;  // of all blocks, as cost
+  for (const Groups& group : groups) {
+    const double full = std::floor(group.rows / tile.rows);
+    const double last = group.rows / tile.rows - full;
+    high += std::ceil(group.rows / tile.rows) * group.count;
+    if (last > 0) missing += missing_rows_cost(last) * group.count;
+    rows += group.rows * group.count;
+  }
+  const double filled = std::min(tile.rows, rows / std::max(1.0, high));
+  const double load =
+      (filled * type_.activation_bytes + tile.columns * type_.weight_bytes) * depth / store;
+  const double products = 2 * tile.rows * tile.columns * depth / sm_rate_;
+  const double waits = seconds(factors_.unfilled) * missing / std::max(1.0, high);
+  const double each = std::max({products, load, seconds(factors_.step)}) + waits;
+  const double result = filled * tile.columns * kResultBytes / store;
+  const double alone = seconds(factors_.prologue) + stages * each + result;
+  // Thread blocks that share an SM hide each other's waiting, but neither pipe nor loads.
+  const double busy = stages * std::max(products, load) + result;
+  Blocks blocks;
+  blocks.count = high * std::ceil(n / tile.columns);
+  blocks.time = Seconds(std::max(busy, alone / tile.resident));
+  return blocks;
+}
+
+LayerTile LayerCall::fastest_tile(const std::vector<Groups>& groups, double n, double k) const {
+  LayerTile fastest;
+  double least = std::numeric_limits<double>::infinity();
+  for (const LayerTile& tile : facts_.tiles) {
+    const Blocks blocks = blocks_of(groups, n, k, tile);
+    const double time = std::ceil(blocks.count / sms_) * blocks.time.value();
+    if (time < least) {
+      least = time;
+      fastest = tile;
     }
   }
-  const TileChoice best = tile == nullptr ? TileChoice{} : with_tile(*tile, groups);
+  return fastest;
+}
+
+Grid LayerCall::grouped_product(const std::vector<Groups>& groups, double n, double k,
+                                const LayerTile& tile, const std::vector<Groups>& elsewhere) const {
+  double rows = 0;
+  double weights = 0;
+  for (const Groups& group : groups) {
+    rows += group.rows * group.count;
+    weights += group.count * n * k * type_.weight_bytes;
+  }
+  const Blocks blocks = blocks_of(groups, n, k, tile);
   Grid kernel;
   kernel.name = "grouped product";
-  add_ctas(kernel, static_cast<std::int64_t>(best.blocks), Seconds(best.block));
+  add_ctas(kernel, static_cast<std::int64_t>(blocks.count), blocks.time);
   double ending = 0;
   for (const Groups& group : elsewhere) {
-    ending += std::ceil(group.rows / tile->rows) * group.count * std::ceil(n / tile->columns);
+    ending += std::ceil(group.rows / tile.rows) * group.count * std::ceil(n / tile.columns);
   }
-  if (ending > 0) add_ctas(kernel, static_cast<std::int64_t>(ending), Seconds(start));
+  if (ending > 0) {
+    add_ctas(kernel, static_cast<std::int64_t>(ending), Seconds(seconds(factors_.prologue)));
+  }
   set_memory(kernel, missing_since_call(weights) * weights +
                          rows * (k * type_.activation_bytes + n * kResultBytes));
   return kernel;

@@ -26,17 +26,14 @@ class LayerCall {
     double rows = 0;   // of activations
     double count = 0;  // groups with this many
   };
-  // A product of all groups in one launch: activations rows x k, weights n x k of each group. The
-  // tile is the fastest of the library's. `weight_copies` products find the
-  // weights in L2 only when all of them fit (l2_share). Time and bytes of nothing but the product.
-  Grid grouped_product(const std::vector<Groups>& groups, double n, double k) const {
-    return grouped_product(groups, n, k, groups);
-  }
-  // The same with the tile that is the fastest for other groups, as libraries choose it before they
-  // know the rows, and with blocks for groups whose weights are elsewhere, which end at once.
-  Grid grouped_product(const std::vector<Groups>& groups, double n, double k,
-                       const std::vector<Groups>& chosen_for,
+  // A product of all groups in one launch: activations rows x k, weights n x k of each group, in
+  // these tiles. `elsewhere` are groups whose weights are on other GPUs; their blocks end at once.
+  // Weights are found in L2 only when all of them fit (l2_share). Time and bytes of nothing but the
+  // product.
+  Grid grouped_product(const std::vector<Groups>& groups, double n, double k, const LayerTile& tile,
                        const std::vector<Groups>& elsewhere = {}) const;
+  // The fastest of the library's tiles for such a product.
+  LayerTile fastest_tile(const std::vector<Groups>& groups, double n, double k) const;
 
   // Bytes that pass once through the SMs and L2, as far as they fit, else DRAM; and rows with a
   // thread block for each.
@@ -58,6 +55,13 @@ class LayerCall {
   const LayerKernelFactors& factors() const { return factors_; }
 
  private:
+  struct Blocks {
+    double count = 0;
+    Seconds time;  // of each
+  };
+  Blocks blocks_of(const std::vector<Groups>& groups, double n, double k,
+                   const LayerTile& tile) const;
+
   const GpuDeviceSpec& device_;
   const LayerKernelFacts& facts_;
   const LayerType& type_;

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "hw/spec/gpu/gpu_catalog.hpp"
 #include "model/base/errors.hpp"
 #include "model/timing/gpu/attention_timing.hpp"
@@ -66,13 +68,14 @@ TEST_F(LayerKernelLaws, ExpertsWithoutAGateReadTwoMatricesOfThree) {
   EXPECT_NEAR(bytes(plain) / bytes(gated), 2.0 / 3, 0.01);
   const std::string shape = "2688 1856 6 128";
   EXPECT_FALSE(library.has_gate("sglang sglang_flashinfer_trtllm_moe bf16", shape));
+  EXPECT_FALSE(library.has_gate("vllm vllm_unquantizedfusedmoe_triton_tritonexperts bf16", shape));
   EXPECT_TRUE(library.has_gate("sglang sglang_fused_moe_triton bf16", shape));
 }
 
 // Rows of an expert beside those of a tile: from 16 to 32 of them a tile of 16 is chosen.
-TEST_F(LayerKernelLaws, UntunedTilesAreHalfThePowerOfTwoOfTheRows) {
-  facts.untuned_tiles = true;
-  facts.tiles = {{8, 128}, {16, 128}, {32, 128}, {64, 128}, {128, 128}};
+TEST_F(LayerKernelLaws, TilesOfRowsAreAShareOfThePowerOfTwo) {
+  facts.tile_of_rows = 0.5;
+  facts.tiles = {{8, 128}, {16, 128}, {32, 128}, {64, 128}};
   const LayerCall untuned(device, facts, library.type("bf16"), factors);
   const auto blocks = [&](std::int64_t rows) {
     const ExpertsShape shape{rows * 16, 4096, 1536, 8, 128, 1, 1, "balanced"};
@@ -83,7 +86,84 @@ TEST_F(LayerKernelLaws, UntunedTilesAreHalfThePowerOfTwoOfTheRows) {
   EXPECT_EQ(blocks(16), 2);
   EXPECT_EQ(blocks(32), 2);
   EXPECT_EQ(blocks(64), 2);
-  EXPECT_EQ(blocks(256), 4);  // the last but one is the widest that counts
+  EXPECT_EQ(blocks(256), 4);  // the widest that there is
+  facts.tile_of_rows = 1;
+  EXPECT_EQ(blocks(64), 1);
+}
+
+// SGLang has a file for 128 experts 768 wide on H200, and none for 64: tiles of 16 x 32 up to as
+// many tokens as there are experts, of 64 x 64 from there on.
+TEST_F(LayerKernelLaws, ShapesWithoutAFileTakeTheTilesOfTheLibrary) {
+  const LayerKernelFacts triton = library.facts("sglang sglang_fused_moe_triton bf16", "hopper");
+  const LayerCall sglang(device, triton, library.type("bf16"), factors);
+  const auto blocks = [&](std::int64_t tokens, std::int64_t experts) {
+    const ExpertsShape shape{tokens, 2048, 768, 8, experts, 1, 1, "balanced"};
+    return experts_kernels(sglang, shape, expert_loads(shape).front())
+        .kernels[1]
+        .ctas.front()
+        .count;
+  };
+  EXPECT_EQ(blocks(64, 64), 64 * (2 * 768 / 32));
+  EXPECT_EQ(blocks(65, 64), 64 * (2 * 768 / 64));
+  EXPECT_NE(blocks(128, 128), 128 * (2 * 768 / 32));
+  EXPECT_EQ(blocks(128, 128) % (2 * 768 / 128), 0);
+  // A chip without files has none that is tuned.
+  device.id = "made-up";
+  EXPECT_EQ(blocks(128, 128), 128 * (2 * 768 / 32));
+}
+
+TEST_F(LayerKernelLaws, WeightsThatAreWidenedWhenLoadedCountAsWide) {
+  const std::string table = "sglang sglang_fused_moe_triton w4a16_mxfp4";
+  const LayerKernelFacts widened = library.facts(table, "hopper");
+  const LayerCall sglang(device, widened, library.type("w4a16_mxfp4"), factors);
+  EXPECT_EQ(sglang.type().name, "bf16");
+}
+
+// A tile that is full takes no longer; the fewer rows another has, the longer it takes.
+TEST_F(LayerKernelLaws, RowsThatAreMissingCostTime) {
+  facts.tiles = {{128, 16}};
+  const auto time = [&](double rows) {
+    const LayerCall untuned(device, facts, library.type("fp8"), factors);
+    const Grid grid = untuned.grouped_product({{rows, 8}}, 4096, 4096, facts.tiles.front());
+    return grid.ctas.front().duration;
+  };
+  const Seconds full = time(128);
+  const Seconds few = time(4);
+  factors.unfilled = Cycles(500);
+  EXPECT_EQ(time(128), full);
+  EXPECT_GT(time(4), few);
+  EXPECT_GT(time(4), time(64));
+  EXPECT_GT(time(64), time(120));
+}
+
+// Thread blocks that share an SM are never slower than one after another, nor faster than loads.
+TEST_F(LayerKernelLaws, ThreadBlocksThatShareAnSmHideWaiting) {
+  factors.step = Cycles(2000);
+  double before = std::numeric_limits<double>::infinity();
+  for (const double resident : {1.0, 2.0, 4.0, 64.0, 128.0}) {
+    const LayerTile tile{16, 32, 128, resident};
+    const Grid grid = call.grouped_product({{1, 8}}, 4096, 4096, tile);
+    const double block = grid.ctas.front().duration.value();
+    EXPECT_LE(block, before);
+    before = block;
+    const double loads = 4096.0 * (1 + 32) * 2 / call.feed(factors.sm_feed);
+    EXPECT_GE(block, loads);
+  }
+}
+
+// Where only the sum walks the choices of other GPUs, products have no blocks for them.
+TEST_F(LayerKernelLaws, SumsOfAllChoicesMoveMore) {
+  const ExpertsShape shape{4096, 2048, 768, 8, 128, 1, 16, "balanced"};
+  const auto program = [&] {
+    const LayerCall own(device, facts, library.type("bf16"), factors);
+    return experts_kernels(own, shape, expert_loads(shape).front());
+  };
+  const GridSequence before = program();
+  facts.sums_all = true;
+  const GridSequence after = program();
+  EXPECT_DOUBLE_EQ((after.kernels[0].l2_bytes - before.kernels[0].l2_bytes).value(),
+                   4096.0 * 8 * 15 / 16 * 2048 * 2);
+  EXPECT_EQ(after.kernels[1].ctas.size(), before.kernels[1].ctas.size());
 }
 
 TEST_F(LayerKernelLaws, BalancedRowsAreConserved) {
