@@ -15,11 +15,12 @@ struct DTypeRow {
   double bytes;  // storage of one element
 };
 
-constexpr std::array<DTypeRow, 12> kDTypes{{{DType::kInt4, "int4", 0.5},
+constexpr std::array<DTypeRow, 13> kDTypes{{{DType::kInt4, "int4", 0.5},
                                             {DType::kMxfp4, "mxfp4", 0.53125},
                                             {DType::kNvfp4, "nvfp4", 0.5625},
                                             {DType::kInt8, "int8", 1},
                                             {DType::kFp8, "fp8", 1},
+                                            {DType::kFp8Block, "fp8_block", 1 + 4.0 / (128 * 128)},
                                             {DType::kFp16, "fp16", 2},
                                             {DType::kBf16, "bf16", 2},
                                             {DType::kTf32, "tf32", 4},

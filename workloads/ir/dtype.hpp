@@ -15,6 +15,7 @@ enum class DType {
   kNvfp4,
   kInt8,
   kFp8,
+  kFp8Block,
   kFp16,
   kBf16,
   kTf32,
@@ -25,7 +26,8 @@ enum class DType {
 };
 
 // Storage size of one element (TF32 is stored as FP32; INT4 is half a byte; of NVFP4, which is four
-// bits, sixteen share a scale of one byte; of MXFP4 thirty-two).
+// bits, sixteen share a scale of one byte; of MXFP4 thirty-two; of FP8 in blocks 128 x 128 share
+// one of four bytes).
 Bytes size_of(DType type);
 std::string_view to_string(DType type);    // "bf16"
 DType parse_dtype(std::string_view name);  // UserError names the nearest type

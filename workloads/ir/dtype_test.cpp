@@ -13,6 +13,7 @@ TEST(DType, SizesAreStorageSizes) {
   EXPECT_EQ(size_of(DType::kInt4).value(), 0.5);
   EXPECT_EQ(size_of(DType::kNvfp4).value(), 0.5 + 1.0 / 16);  // a scale of a byte for 16
   EXPECT_EQ(size_of(DType::kFp8).value(), 1);
+  EXPECT_EQ(size_of(DType::kFp8Block).value() * 128 * 128, 128 * 128 + 4);  // and a scale
   EXPECT_EQ(size_of(DType::kBf16).value(), 2);
   EXPECT_EQ(size_of(DType::kTf32), size_of(DType::kFp32));
   EXPECT_EQ(size_of(DType::kInt64).value(), 8);

@@ -98,6 +98,11 @@ const std::vector<PrecisionPolicy>& precision_policies() {
        "matmul operands and weights in FP8 (cFP8 on NeuronCore-v2: E4M3 or E5M2); everything else "
        "BF16",
        kFp8, kFp8, kBf16, kBf16, kBf16},
+      {kBlockScales,
+       "matmul operands in FP8 with a scale for 128 activations, weights in FP8 with a scale for "
+       "128 x "
+       "128, by kernels that quantise what they read, on GPUs; everything else BF16",
+       kFp8, DType::kFp8Block, kBf16, kBf16, kBf16},
       {"nvfp4",
        "matmul operands and weights in FP4 with a scale for 16 elements each, on GPUs that have "
        "such "

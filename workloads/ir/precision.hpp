@@ -18,10 +18,10 @@ struct PrecisionPolicy {
   DType vector;             // everything else: element-wise results, biases, embedding tables
   DType io;                 // floating-point tensors that cross the host boundary
   DType kv_cache;           // keys and values that stay on the device
-  // FP8 with a scale for each 1 x 128 activations and 128 x 128 weights: kernels of their own,
-  // which quantise what they read.
-  bool block_scales = false;
 };
+
+// FP8 as files store it that have a scale for each block of weights.
+inline constexpr const char* kBlockScales = "fp8-block";
 
 // All policies, in the order in which they are listed to people.
 const std::vector<PrecisionPolicy>& precision_policies();

@@ -42,10 +42,9 @@ AttentionBlockFacts::AttentionBlockFacts() {
   Problems problems;
   for (const Node& node : root.required("types", "").items) {
     problems.collect([&] {
-      node.only_keys({"product_dtype", "policy", "block_scales"}, "types");
+      node.only_keys({"product_dtype", "policy"}, "types");
       types_.push_back({node.required("product_dtype", "types").as_text("product_dtype"),
-                        node.required("policy", "types").as_text("policy"),
-                        word_or_any(node, "block_scales") == "yes"});
+                        node.required("policy", "types").as_text("policy")});
     });
   }
   problems.collect([&] { always_choose_ = read_rules(root, "always_choose"); });

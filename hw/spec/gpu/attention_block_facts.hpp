@@ -18,8 +18,7 @@ class AttentionBlockFacts {
 
   struct Type {
     std::string product_dtype;
-    std::string policy;         // of precision.hpp
-    bool block_scales = false;  // PrecisionPolicy::block_scales
+    std::string policy;  // of precision.hpp
   };
   // Of a type of products. UserError with those that are known.
   const Type& type(const std::string& product_dtype) const;

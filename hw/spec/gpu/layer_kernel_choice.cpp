@@ -46,12 +46,14 @@ LayerKernelChoice::LayerKernelChoice() {
 }
 
 void LayerKernelChoice::read_operation(const Node& node) {
-  node.only_keys(
-      {"operation", "library", "kernels", "most_tokens", "sms", "exchanged", "why", "source"},
-      "operations");
+  node.only_keys({"operation", "library", "tables_of", "kernels", "most_tokens", "sms", "exchanged",
+                  "why", "source"},
+                 "operations");
   LayerOperationChoice choice;
   choice.operation = node.required("operation", "operations").as_text("operation");
   choice.library = node.required("library", "operations").as_text("library");
+  const Node* const tables = node.find("tables_of");
+  choice.tables_of = tables == nullptr ? choice.library : tables->as_text("tables_of");
   choice.kernels = words_of(node, "kernels");
   choice.most_tokens = count_or_none(node, "most_tokens");
   choice.sms = count_or_none(node, "sms");

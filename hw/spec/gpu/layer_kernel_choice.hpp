@@ -20,6 +20,7 @@ struct LayerTypeChoice {
 struct LayerOperationChoice {
   std::string operation;             // "latent tokens"
   std::string library;               // "sglang"
+  std::string tables_of;             // another library, whose tables hold the same kernels
   std::vector<std::string> kernels;  // middle words of tables, the best first
   std::int64_t most_tokens = 0;      // that it takes; 0: any number
   std::int64_t sms = 0;              // that an exchange takes; 0: all

@@ -69,6 +69,30 @@ TEST_F(ServedIntervals, AreReadAgainAndWiderWhereMeasurementsAreFarther) {
   EXPECT_GT(tpot().high, before.high);
 }
 
+// Runs whose requests are all there at once; those in FP16 are of the judge part.
+std::string run_row(const char* gpu, const char* types, const char* kind, double value) {
+  return std::string(gpu) + ",Llama 3.1 8B,TensorRT-LLM,1.0," + types + ",1,offline,8,128,16," +
+         kind + "," + std::to_string(value) + "\n";
+}
+
+TEST_F(ServedIntervals, OfRunsAreOfThroughputs) {
+  const std::string header =
+      "gpu,model,framework,framework_version,dtype_weights,tp,load_kind,num_requests,isl,osl,"
+      "measured_kind,value\n";
+  const CommandResult result = run(header + run_row("H200-SXM", "fp8", "output_tokens_per_s", 900) +
+                                   run_row("H200-SXM", "bf16", "output_tokens_per_s", 900) +
+                                   run_row("H200-SXM", "bf16", "ttft_ms", 900) +
+                                   run_row("H200-SXM", "fp16", "output_tokens_per_s", 9));
+  ASSERT_EQ(result.code, 0) << result.messages;
+  EXPECT_THAT(result.messages, HasSubstr("call of networks without experts, served offline: 2 rows "
+                                         "of 2 families"));
+  const Interval made =
+      IntervalTable::load(output)
+          .choose(kServedOffline, served_interval_family(false), "any", IntervalQuantity::kCall)
+          .ratio;
+  EXPECT_NEAR(made.low * made.high, 1, 1e-3);
+}
+
 TEST_F(ServedIntervals, RefuseWhatMakesNone) {
   const std::string one = kHeader + row("h200_sxm", "vllm", 1, 30, 7);
   EXPECT_EQ(run(one).code, 2);

@@ -385,7 +385,9 @@ GpuRequest resolve_gpu(const Request& request) {
   resolved.system = GpuCatalog().load(request.system, set.system);
   resolved.graphs.narrow_activations = true;
   const auto& rates = resolved.system.spec.device.matrix_rate;
-  if (rates.count("fp8") > 0) resolved.narrow_pipes.emplace_back("fp8");
+  if (rates.count("fp8") > 0) {
+    for (const char* policy : {"fp8", kBlockScales}) resolved.narrow_pipes.emplace_back(policy);
+  }
   if (rates.count("fp4") > 0) resolved.narrow_pipes.emplace_back("nvfp4");
   if (rates.count("int8") > 0) resolved.narrow_pipes.emplace_back("int8");
   resolve_workload(request, default_dtype_on_gpu(resolved.system.spec.device), resolved);

@@ -152,6 +152,7 @@ const IntervalTable& default_intervals() {
     table.append(IntervalTable::load(folder / "next_network.yaml"));
     table.append(IntervalTable::load(folder / "published_intervals.yaml"));
     table.append(IntervalTable::load(folder / "served_intervals.yaml"));
+    table.append(IntervalTable::load(folder / "offline_intervals.yaml"));
     return table;
   }();
   return kTable;

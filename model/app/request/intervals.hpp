@@ -90,8 +90,9 @@ std::string_view interval_family(const ModelConfig& model);
 std::string_view graph_family(const ModelConfig& model);
 
 // Likewise for services on GPUs: what stands in place of a device (workers that do prompts and
-// answers, or separate ones), and of a family.
+// answers, or separate ones; all requests at once), and of a family.
 std::string_view served_device(bool separate_workers);
+inline constexpr std::string_view kServedOffline = "served offline";
 std::string_view served_interval_family(bool has_experts);
 
 }  // namespace foretell

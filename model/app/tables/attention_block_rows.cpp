@@ -173,7 +173,6 @@ std::string AttentionBlockPredictor::table(const AttentionBlockRow& row) {
 AttentionBlockPredictor::Parts AttentionBlockPredictor::parts(const AttentionBlockRow& row) {
   const AttentionBlockFacts::Type& type = facts_.type(row.product_dtype);
   PrecisionPolicy precision = find_precision(type.policy);
-  precision.block_scales = type.block_scales;
   if (row.narrow_cache) precision.kv_cache = DType::kFp8;
   const ModelConfig model = workloads_.load(row.model);
   const Gpu& gpu = gpu_of(row);

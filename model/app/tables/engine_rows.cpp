@@ -69,6 +69,7 @@ ServeRequest generation_by(const std::string& engine, const Request& request) {
   Request& machine = service.machine;
   machine = request;
   service.offline = request.batch > 0 ? request.batch : 1;
+  service.one_batch = true;
   service.input_len = std::to_string(request.input_len);
   service.output_len = std::to_string(request.output_len);
   service.dp = request.dp;

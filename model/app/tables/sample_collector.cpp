@@ -68,6 +68,8 @@ SampleCollector::SampleCollector(const TableLayout& layout, const CsvRow& header
       measured_.emplace_back(find_column(header, column.measured), column);
     }
   }
+  if (layout.kind == TableKind::kServing && counts(ServedRate::kQuantity))
+    rate_ = ServedRate::of_table(header);
   for (std::size_t i = 0; i < header.size(); ++i) {
     const bool told = header[i] != "notes" || layout.noted_conditions;
     if (told && is_condition(header[i])) condition_columns_.push_back(i);
@@ -120,13 +122,8 @@ void SampleCollector::collect(const CsvRow& row, std::size_t line, const RowPred
     const std::optional<double> measured = read_measurement(column.measured, row[index]);
     const auto predicted = prediction.values.find(column.predicted);
     if (!measured || predicted == prediction.values.end() || !allows(row, column)) continue;
-    Sample sample;
-    for (const std::size_t group : group_columns_) sample.group.push_back(row[group]);
+    Sample sample = sample_of(row, line, prediction);
     sample.quantity = column.quantity;
-    sample.row = name_of(row);
-    sample.line = line;
-    sample.parts = prediction.parts;
-    if (network_) sample.network = row[*network_];
     sample.comparison = {*measured, predicted->second, std::nullopt};
     const auto interval = prediction.intervals.find(column.quantity);
     if (judges_interval && interval != prediction.intervals.end()) {
@@ -134,6 +131,38 @@ void SampleCollector::collect(const CsvRow& row, std::size_t line, const RowPred
     }
     samples_.push_back(std::move(sample));
   }
+  if (rate_) collect_rate(row, line, prediction, judges_interval);
+}
+
+Sample SampleCollector::sample_of(const CsvRow& row, std::size_t line,
+                                  const RowPrediction& prediction) const {
+  Sample sample;
+  for (const std::size_t group : group_columns_) sample.group.push_back(row[group]);
+  sample.row = name_of(row);
+  sample.line = line;
+  sample.parts = prediction.parts;
+  if (network_) sample.network = row[*network_];
+  return sample;
+}
+
+void SampleCollector::collect_rate(const CsvRow& row, std::size_t line,
+                                   const RowPrediction& prediction, bool judges_interval) {
+  const std::optional<double> measured = rate_->measured(row);
+  const std::map<std::string, double>& values = prediction.values;
+  if (values.count("pred_ttft_ms") == 0) return;
+  const std::optional<double> predicted =
+      rate_->of_times(row, values.at("pred_ttft_ms"), values.at("pred_tpot_ms"));
+  if (!measured || !predicted) return;
+  Sample sample = sample_of(row, line, prediction);
+  sample.quantity = ServedRate::kQuantity;
+  sample.comparison = {*measured, *predicted, std::nullopt};
+  const auto simulated = values.find("pred_output_tokens_per_s");
+  if (judges_interval && simulated != values.end()) {
+    const double scale = *predicted / simulated->second;
+    sample.comparison.interval80 = Interval{scale * values.at("pred_output_tokens_per_s_lo"),
+                                            scale * values.at("pred_output_tokens_per_s_hi")};
+  }
+  samples_.push_back(std::move(sample));
 }
 
 void SampleCollector::collect_divided(const CsvRow& row, std::size_t line,

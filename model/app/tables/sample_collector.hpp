@@ -10,6 +10,7 @@
 #include "calib/validate/accuracy_report.hpp"
 #include "calib/validate/table_kind.hpp"
 #include "model/app/tables/batch_predictor.hpp"
+#include "model/app/tables/served_rate.hpp"
 #include "reports/record/csv.hpp"
 
 namespace foretell {
@@ -44,6 +45,9 @@ class SampleCollector {
 
  private:
   bool allows(const CsvRow& row, const MeasuredColumn& column) const;
+  Sample sample_of(const CsvRow& row, std::size_t line, const RowPrediction& prediction) const;
+  void collect_rate(const CsvRow& row, std::size_t line, const RowPrediction& prediction,
+                    bool judges_interval);
   std::string name_of(const CsvRow& row) const;
 
   std::vector<std::size_t> group_columns_;
@@ -52,6 +56,7 @@ class SampleCollector {
   std::vector<std::pair<std::size_t, MeasuredColumn>> measured_;
   std::optional<std::size_t> unit_column_;
   std::optional<std::size_t> network_;
+  std::optional<ServedRate> rate_;
   std::vector<Sample> samples_;
   Repeats repeats_;
 };

@@ -34,6 +34,7 @@ const std::vector<std::string>& near(const std::string& policy) {
       {"bf16", {"fp16", "fp32"}},
       {"bf16-matmul", {"fp16", "fp32"}},
       {"fp16", {"bf16", "fp32"}},
+      {kBlockScales, {"int8", "fp8-weights", "bf16", "fp16", "fp32"}},
       {"fp8", {"int8", "fp8-weights", "bf16", "fp16", "fp32"}},
       {"nvfp4", {"fp8", "int8", "bf16", "fp16", "fp32"}},
       {"int8", {"fp8", "int8-weights", "bf16", "fp16", "fp32"}},

@@ -63,7 +63,7 @@ std::optional<LayerKernels::Chosen> LayerKernels::find(const Wanted& wanted) con
     if (wanted.exchanged && !kernels->exchanged) continue;
     for (const std::string& last : wanted.tables) {
       for (const std::string& kernel : kernels->kernels) {
-        std::string table = kernels->library + ' ' + kernel + (last.empty() ? "" : ' ' + last);
+        std::string table = kernels->tables_of + ' ' + kernel + (last.empty() ? "" : ' ' + last);
         if (!library.knows(table)) continue;
         sms.emplace(table, kernels->sms);
         tables.push_back(std::move(table));

@@ -147,9 +147,9 @@ class GpuMapper final : public FusedWalk<MappedOp> {
   // A product that is not quantised where others are runs in the type of the activations.
   std::string type_with(const Tensor& weight) const {
     const DType compute = mapping_.precision.matmul_compute;
-    if (size_of(weight.dtype) > size_of(compute)) return pass_type_;
-    const bool blocks = mapping_.precision.block_scales && compute == DType::kFp8;
-    return blocks ? kScaledByBlock : product_type(compute, weight.dtype);
+    const bool quantised = weight.dtype == mapping_.precision.weight_storage;
+    if (!quantised && size_of(weight.dtype) > size_of(compute)) return pass_type_;
+    return product_type(compute, weight.dtype);
   }
 
   void linear(const FusedOp& fused, MappedOp& op) override {

@@ -195,7 +195,7 @@ Seconds ProductKernels::note_bounds(const Kernels& kernels, const Product& produ
 
 std::string product_type(DType compute, DType weights) {
   if (compute == DType::kInt8) return "int8";
-  if (compute == DType::kFp8) return "fp8";
+  if (compute == DType::kFp8) return weights == DType::kFp8Block ? kScaledByBlock : "fp8";
   if (compute == DType::kNvfp4) return "nvfp4";
   const bool narrow = size_of(weights) < Bytes(2);
   if (narrow) return size_of(weights) < Bytes(1) ? "int4_wo" : "int8_wo";

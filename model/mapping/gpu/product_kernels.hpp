@@ -58,7 +58,7 @@ class ProductKernels {
 
 // The type of a product whose operands are multiplied as `compute` and whose weights are stored as
 // `weights`.
-inline constexpr const char* kScaledByBlock = "fp8_block";  // PrecisionPolicy::block_scales
+inline constexpr const char* kScaledByBlock = "fp8_block";  // quantises what it reads
 std::string product_type(DType compute, DType weights);
 
 }  // namespace foretell

@@ -30,6 +30,7 @@ ElementType element_type(DType type) {
       return ElementType::kInt8;
     case DType::kInt32:
       return ElementType::kInt32;
+    case DType::kFp8Block:
     case DType::kInt4:
     case DType::kMxfp4:
     case DType::kNvfp4:

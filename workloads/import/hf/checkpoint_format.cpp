@@ -38,14 +38,39 @@ void take(const FormatName& format, CheckpointFormat* checkpoint) {
   checkpoint->name = format.name;
 }
 
+constexpr std::int64_t kBlock = 128;  // sides of the blocks that kernels are made for
+
+void take_blocks(CheckpointFormat* checkpoint) {
+  if (checkpoint->dtype != "fp8") return;
+  checkpoint->block_scales = true;
+  checkpoint->name += " in blocks of 128 x 128";
+}
+
+bool is_square(JsonFields& fields, const char* key) {
+  return fields.is_list(key) && fields.integers(key) == std::vector<std::int64_t>{kBlock, kBlock};
+}
+
 bool mentions(const std::vector<std::string>& modules, std::string_view word) {
   return std::any_of(modules.begin(), modules.end(), [word](const std::string& module) {
     return module.find(word) != std::string::npos;
   });
 }
 
+// A list that names projections of attention one by one, and not that of the result.
+bool spares_output(const std::vector<std::string>& modules) {
+  return std::all_of(modules.begin(), modules.end(), [](const std::string& module) {
+    const std::size_t part = module.find("self_attn.");
+    if (part == std::string::npos) return module.find("self_attn") == std::string::npos;
+    const std::size_t named = module.find("_proj", part);
+    return named != std::string::npos && module.find("o_proj", part) == std::string::npos;
+  });
+}
+
 void read_exceptions(const std::vector<std::string>& modules, CheckpointFormat* checkpoint) {
-  if (mentions(modules, "self_attn")) checkpoint->attention = false;
+  if (mentions(modules, "self_attn")) {
+    checkpoint->attention = false;
+    checkpoint->attention_output = spares_output(modules);
+  }
   const bool shared = mentions(modules, "shared_expert");
   const bool dense = mentions(modules, "gate_up") || mentions(modules, "mlp\\.(gate");
   if (!checkpoint->attention && shared && dense) checkpoint->experts_only = true;
@@ -74,6 +99,7 @@ void read_groups(JsonFields& fields, JsonFields& config, CheckpointFormat* check
     take(*format, checkpoint);
     if (word == "nvfp4" && !activations) checkpoint->dtype = "nvfp4-weights";
     if (word == "fp8" && !activations) checkpoint->dtype = "fp8-weights";
+    if (is_square(weights, "block_structure")) take_blocks(checkpoint);
     if (word == "int8" && activations) checkpoint->dtype = "int8";
     fields.take_problems(weights);
     break;
@@ -133,6 +159,8 @@ void read_one(JsonFields& fields, JsonFields& config, ModelConfig* model) {
                        .what());
     return;
   }
+  if (is_square(config, "weight_block_size") || mentions({to_lower(words)}, "fp8_pb"))
+    take_blocks(&checkpoint);
   for (const char* key :
        {"modules_to_not_convert", "ignore", "exclude_modules", "ignored_layers"}) {
     if (config.is_list(key)) read_exceptions(config.texts(key), &checkpoint);

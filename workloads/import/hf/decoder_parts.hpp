@@ -122,7 +122,9 @@ struct CheckpointFormat {
   std::string dtype;  // a precision policy that runs it as published; "": not stated
   std::string name;   // for people: "FP8, blocks of 128x128"
   bool experts_only = false;
-  bool attention = true;  // projections of attention, too
+  bool block_scales = false;      // of FP8: each 128 x 128 weights have one of their own
+  bool attention = true;          // projections of attention, too
+  bool attention_output = false;  // of them, that of the result, though not the others
   bool fp8_cache = false;
 };
 

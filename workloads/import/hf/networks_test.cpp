@@ -1,6 +1,7 @@
 // The networks that people serve: read from small files as published ones spell them.
 #include <gmock/gmock.h>
 
+#include <set>
 #include <string>
 
 #include "model/base/errors.hpp"
@@ -125,6 +126,8 @@ TEST(Networks, ExpertsAreSharedAmongRanks) {
 TEST(Networks, FormatsOfWeightsAreRead) {
   const ModelConfig fp8 = read_network(kDeepSeek);
   EXPECT_EQ(fp8.checkpoint.dtype, "fp8");
+  EXPECT_TRUE(fp8.checkpoint.block_scales);
+  EXPECT_FALSE(read_network(with(kDeepSeek, "[128, 128]", "[1, 32]")).checkpoint.block_scales);
   const ModelConfig mxfp4 = read_network(kGptOss);
   EXPECT_EQ(mxfp4.checkpoint.dtype, "mxfp4-weights");
   EXPECT_FALSE(mxfp4.checkpoint.attention);
@@ -135,6 +138,52 @@ TEST(Networks, FormatsOfWeightsAreRead) {
                 .parts_of_decoder.draft_layers,
             0)
       << "NaN of Python is null";
+}
+
+TEST(Networks, BlocksOfScalesAreReadInEverySpelling) {
+  const auto blocks = [](const std::string& format) {
+    return read_network(
+               with(kDeepSeek, R"("quant_method": "fp8", "weight_block_size": [128, 128])", format))
+        .checkpoint.block_scales;
+  };
+  const std::string group = R"("quant_method": "compressed-tensors", "config_groups": {"group_0": {
+      "weights": {"num_bits": 8, "type": "float", "strategy": "block"BLOCK},
+      "input_activations": {"num_bits": 8, "type": "float"}}})";
+  EXPECT_TRUE(blocks(with(group, "BLOCK", R"(, "block_structure": [128, 128])")));
+  EXPECT_FALSE(blocks(with(group, "BLOCK", "")));
+  EXPECT_TRUE(blocks(R"("quant_method": "modelopt", "quant_algo": "FP8_PB_WO")"));
+  EXPECT_FALSE(blocks(R"("quant_method": "modelopt", "quant_algo": "FP8")"));
+  EXPECT_FALSE(blocks(R"("quant_method": "modelopt", "quant_algo": "NVFP4",
+      "weight_block_size": [128, 128])"));
+}
+
+// Of the projections of attention: which of them the first layer stores in four bits.
+std::set<std::string> narrow_projections(const std::string& kept) {
+  ModelConfig config = read_network(
+      with(with(kDeepSeek, "\"num_hidden_layers\": 61", "\"num_hidden_layers\": 4"),
+           R"("quant_method": "fp8", "weight_block_size": [128, 128])",
+           R"("quant_method": "modelopt", "quant_algo": "NVFP4", "ignore": [)" + kept + "]"));
+  Binding binding;
+  binding.seq_len = 64;
+  Graph graph = build_graph(config, binding);
+  apply_precision(find_precision("nvfp4"), &graph);
+  std::set<std::string> narrow;
+  for (const Tensor& tensor : graph.tensors()) {
+    const std::size_t part = tensor.name.find("attention.");
+    if (tensor.dtype == DType::kNvfp4 && part != std::string::npos)
+      narrow.insert(tensor.name.substr(part));
+  }
+  return narrow;
+}
+
+TEST(Networks, ProjectionsThatAFileNamesOneByOneStayWide) {
+  using ::testing::ElementsAre;
+  using ::testing::IsEmpty;
+  EXPECT_THAT(narrow_projections(R"("lm_head", "model.layers.*.self_attn*")"), IsEmpty());
+  EXPECT_THAT(narrow_projections(R"("model.layers.*.self_attn.q_a_proj",
+      "model.layers.*.self_attn.q_b_proj", "model.layers.*.self_attn.kv_b_proj")"),
+              ElementsAre("attention.output.weight"));
+  EXPECT_GT(narrow_projections(R"("lm_head")").size(), 3U);
 }
 
 TEST(Networks, SayWhatIsWrong) {

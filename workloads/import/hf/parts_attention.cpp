@@ -14,6 +14,11 @@ bool keeps_attention(const PartsContext& context) {
   return format.experts_only || !format.attention;
 }
 
+// The projection of its result.
+bool keeps_output(const PartsContext& context) {
+  return keeps_attention(context) && !context.config->checkpoint.attention_output;
+}
+
 struct Read {
   TensorId q = kNoId;
   TensorId k = kNoId;
@@ -147,7 +152,7 @@ TensorId mix_grouped(PartsContext& context, TensorId x, const MixerPart& part) {
   }
   const TensorId result = context.gated("attention", attend_with(context, read, part), x, part);
   return context.row_linear("attention.output", result, context.config->hidden, part.output_bias,
-                            kept);
+                            keeps_output(context));
 }
 
 // A matrix per head: x [B, h, S, in] -> [B, h, S, out]. Such weights are not quantised.
@@ -275,7 +280,7 @@ TensorId mix_latent(PartsContext& context, TensorId x, const MixerPart& part) {
     result = expanded(context, query, latents, rope, read, part);
   }
   return context.row_linear("attention.output", context.gated("attention", result, x, part),
-                            context.config->hidden, part.output_bias, kept);
+                            context.config->hidden, part.output_bias, keeps_output(context));
 }
 
 // Tokens of which `ratio` become one entry; with overlap, each is part of two.

@@ -12,11 +12,11 @@
 #include "calib/validate/interval_estimate.hpp"
 #include "calib/validate/left_out_rows.hpp"
 #include "calib/validate/table_kind.hpp"
+#include "model/app/command/calibrate/fit_part_rows.hpp"
 #include "model/app/request/device_family.hpp"
 #include "model/app/request/gpu_request.hpp"
 #include "model/app/request/intervals.hpp"
 #include "model/app/tables/batch_predictor.hpp"
-#include "model/app/tables/row_filter.hpp"
 #include "model/app/tables/row_parts.hpp"
 #include "model/app/tables/table_request.hpp"
 #include "model/app/terminal/output.hpp"
@@ -38,49 +38,36 @@ class PublishedReader {
   PublishedReader(const PublishedIntervalOptions& options, const Session& session)
       : options_(options),
         session_(session),
-        table_(options.table),
-        layout_(recognise_table(table_.header(), options.table)),
-        reader_(layout_, table_.header(), {}) {
-    if (layout_.kind != TableKind::kModels) {
-      throw UserError(options.table + ": is of kind " + layout_.name +
+        rows_(options.table, options.where),
+        reader_(rows_.layout(), rows_.header(), {}) {
+    if (rows_.layout().kind != TableKind::kModels) {
+      throw UserError(options.table + ": is of kind " + rows_.layout().name +
                       "; expected a table of networks, with the columns system and workload");
     }
-    for (const std::string& condition : options.where) filter_.require(condition, table_.header());
   }
 
   // Measured / predicted times by class of the table of intervals.
   Classes read() {
-    const RowPart part = row_part(layout_, table_.header());
     BatchPredictor batch(reader_, session_.predict, options_.jobs,
                          [this](const CsvRow& row, const RowPrediction& prediction) {
                            if (prediction.error.empty()) take(row, prediction);
                          });
-    CsvRow row;
-    std::size_t rows = 0;
-    while (table_.next(row)) {
-      if (!filter_.accepts(row) || part(row) != Part::kFit) continue;
-      ++rows;
-      batch.add(row, "");
-    }
-    if (rows == 0) {
-      const std::string where = filter_.text().empty() ? "" : " and " + filter_.text();
-      throw UserError(options_.table + ": no row is of the fit part" + where);
-    }
+    rows_.each([&](const CsvRow& row) { batch.add(row, ""); });
     batch.finish();
     return std::move(samples_);
   }
 
  private:
   std::optional<double> cell(const CsvRow& row, const std::string& column) const {
-    if (!has_column(table_.header(), column)) return std::nullopt;
-    return read_measurement(column, row[find_column(table_.header(), column)]);
+    if (!has_column(rows_.header(), column)) return std::nullopt;
+    return read_measurement(column, row[find_column(rows_.header(), column)]);
   }
 
   // What one call takes, else what calls one after the other take.
   std::optional<double> call_ratio(const CsvRow& row, const RowPrediction& prediction) const {
     if (const auto call = cell(row, "call_ms")) return *call / prediction.values.at("pred_call_ms");
     if (const auto rate = cell(row, "throughput")) {
-      const std::string unit = row[find_column(table_.header(), "throughput_unit")];
+      const std::string unit = row[find_column(rows_.header(), "throughput_unit")];
       const bool all_tokens = unit.find("input+output") != std::string::npos;
       return prediction.values.at(all_tokens ? kThroughputAllTokens : "pred_throughput") / *rate;
     }
@@ -119,10 +106,8 @@ class PublishedReader {
 
   const PublishedIntervalOptions& options_;
   const Session& session_;
-  CsvReader table_;
-  const TableLayout& layout_;
+  FitPartRows rows_;
   RowReader reader_;
-  RowFilter filter_;
   Classes samples_;
 };
 

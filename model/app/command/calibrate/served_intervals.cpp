@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -12,16 +13,18 @@
 #include "calib/validate/family_interval.hpp"
 #include "calib/validate/left_out_rows.hpp"
 #include "calib/validate/table_kind.hpp"
+#include "model/app/command/calibrate/fit_part_rows.hpp"
 #include "model/app/request/intervals.hpp"
 #include "model/app/request/resolved_workload.hpp"
 #include "model/app/serving/request/recipes.hpp"
-#include "model/app/tables/row_filter.hpp"
+#include "model/app/serving/request/served_runs.hpp"
 #include "model/app/tables/row_parts.hpp"
 #include "model/app/tables/serving_batch.hpp"
 #include "model/app/terminal/output.hpp"
 #include "model/app/terminal/progress.hpp"
 #include "model/base/data_root.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/text.hpp"
 #include "reports/record/csv.hpp"
 
 namespace foretell {
@@ -48,38 +51,31 @@ class Reader {
   Reader(const ServedIntervalOptions& options, const Session& session)
       : options_(options),
         session_(session),
-        table_(options.table),
-        layout_(recognise_table(table_.header(), options.table)),
+        rows_(options.table, options.where),
         recipes_(Recipes::load()) {
-    if (layout_.kind != TableKind::kServing || !has_column(table_.header(), "ttft_ms")) {
-      throw UserError(options.table + ": is of kind " + layout_.name +
+    const bool states_times = has_column(rows_.header(), "ttft_ms");
+    if (has_column(rows_.header(), "measured_kind")) runs_ = ServedRuns::load();
+    if (rows_.layout().kind != TableKind::kServing || (!states_times && !runs_)) {
+      throw UserError(options.table + ": is of kind " + rows_.layout().name +
                       "; expected a table of served points, with the columns gpu, model, "
-                      "framework, concurrency, isl, osl, ttft_ms and tpot_ms");
+                      "framework, concurrency, isl, osl, ttft_ms and tpot_ms, or of served runs, "
+                      "with load_kind, measured_kind and value");
     }
-    for (const std::string& condition : options.where) filter_.require(condition, table_.header());
   }
 
+  // Of runs whose requests are all there at once.
+  bool is_offline() const { return runs_.has_value(); }
+
   ServedClasses read() {
-    const RowPart part = row_part(layout_, table_.header());
-    const RowGroup group = row_group(layout_, table_.header());
+    const RowGroup group = row_group(rows_.layout(), rows_.header());
     Progress progress(session_, "serving");
     ServingBatch batch(
-        table_.header(), session_.predict, {}, options_.jobs,
+        rows_.header(), session_.predict, {}, options_.jobs,
         [&](const CsvRow& row, const RowPrediction& prediction) {
           if (prediction.error.empty()) take(row, group(row), prediction);
         },
         [&](double share) { progress.update(share); });
-    CsvRow row;
-    std::size_t rows = 0;
-    while (table_.next(row)) {
-      if (!filter_.accepts(row) || part(row) != Part::kFit) continue;
-      ++rows;
-      batch.add(row, "");
-    }
-    if (rows == 0) {
-      const std::string where = filter_.text().empty() ? "" : " and " + filter_.text();
-      throw UserError(options_.table + ": no row is of the fit part" + where);
-    }
+    rows_.each([&](const CsvRow& row) { batch.add(row, ""); });
     batch.finish();
     return std::move(classes_);
   }
@@ -90,11 +86,36 @@ class Reader {
  private:
   void take(const CsvRow& row, const std::string& group, const RowPrediction& prediction) {
     ServedCells cells;
-    for (std::size_t i = 0; i < row.size(); ++i) cells[table_.header()[i]] = row[i];
-    const ServeRequest request = recipes_.request_of(cells);
+    for (std::size_t i = 0; i < row.size(); ++i) cells[rows_.header()[i]] = row[i];
     engines_[group] = cells["framework"];
+    if (runs_) {
+      take_run(runs_->request_of(cells), cells, group, prediction);
+      return;
+    }
+    const ServeRequest request = recipes_.request_of(cells);
     const std::string device(served_device(!request.prefill.empty()));
-    const std::string& workload = request.machine.workload;
+    const std::string& family = family_of(request.machine.workload);
+    for (const IntervalQuantity quantity : {IntervalQuantity::kTtft, IntervalQuantity::kTpot}) {
+      const std::string column = std::string(interval_quantity_name(quantity)) + "_ms";
+      const auto measured = read_measurement(column, cells[column]);
+      if (!measured) continue;
+      classes_[{device, family, quantity}].push_back(
+          {group, *measured / prediction.values.at("pred_" + column)});
+    }
+  }
+
+  // A throughput; its times are the reciprocal.
+  void take_run(const ServeRequest& request, const ServedCells& cells, const std::string& group,
+                const RowPrediction& prediction) {
+    const std::string kind = served_cell(cells, "measured_kind");
+    const auto measured = read_measurement("value", served_cell(cells, "value"));
+    if (request.offline == 0 || !ends_with(kind, "_per_s") || !measured) return;
+    classes_[{std::string(kServedOffline), family_of(request.machine.workload),
+              IntervalQuantity::kCall}]
+        .push_back({group, prediction.values.at("pred_value") / *measured});
+  }
+
+  const std::string& family_of(const std::string& workload) {
     const auto [known, is_new] = families_.try_emplace(workload);
     if (is_new) {
       Request network;
@@ -103,21 +124,14 @@ class Reader {
       resolve_workload(network, "bf16", resolved);
       known->second = served_interval_family(resolved.model.experts > 0);
     }
-    for (const IntervalQuantity quantity : {IntervalQuantity::kTtft, IntervalQuantity::kTpot}) {
-      const std::string column = std::string(interval_quantity_name(quantity)) + "_ms";
-      const auto measured = read_measurement(column, cells[column]);
-      if (!measured) continue;
-      classes_[{device, known->second, quantity}].push_back(
-          {group, *measured / prediction.values.at("pred_" + column)});
-    }
+    return known->second;
   }
 
   const ServedIntervalOptions& options_;
   const Session& session_;
-  CsvReader table_;
-  const TableLayout& layout_;
+  FitPartRows rows_;
   Recipes recipes_;
-  RowFilter filter_;
+  std::optional<ServedRuns> runs_;               // of a table with one figure a row
   std::map<std::string, std::string> families_;  // by network
   ServedClasses classes_;
   std::map<std::string, std::string> engines_;  // by configuration family
@@ -144,9 +158,9 @@ void calibrate_served_intervals(const ServedIntervalOptions& options, const Sess
   const ServedClasses classes = reader.read();
   std::string text =
       "# Intervals of services that nobody measured, made by `foretell calibrate intervals --kind\n"
-      "# serving` from the served points of the fit part, every configuration family (network, "
-      "GPU,\n"
-      "# engine, precision, together or apart) left out in turn; "
+      "# serving` from the served points or runs of the fit part, every configuration family "
+      "(network,\n"
+      "# GPU, engine, precision, together or apart) left out in turn; "
       "calib/validate/family_interval.hpp\n"
       "# says how. Standard deviations are of ln(measured / predicted).\n"
       "default: {low: 0.7, high: 1.4, why: the default stands in intervals.yaml}\n"
@@ -180,12 +194,12 @@ void calibrate_served_intervals(const ServedIntervalOptions& options, const Sess
   }
   if (made_classes == 0) {
     throw UserError(options.table +
-                    ": no class of services (together or apart, with or without experts) has rows "
-                    "of two families in the fit part; an interval needs two");
+                    ": no class of services (together, apart or offline, with or without experts) "
+                    "has rows of two families in the fit part; an interval needs two");
   }
-  const fs::path path = options.output.empty()
-                            ? data_root() / "calib" / "validate" / "served_intervals.yaml"
-                            : fs::path(options.output);
+  const char* const file = reader.is_offline() ? "offline_intervals.yaml" : "served_intervals.yaml";
+  const fs::path path =
+      options.output.empty() ? data_root() / "calib" / "validate" / file : fs::path(options.output);
   write_text(path.string(), text);
   session.say("foretell: intervals written to " + path.string());
 }

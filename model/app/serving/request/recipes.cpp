@@ -21,6 +21,7 @@ constexpr const char* kRecipeFile = "hw/engines/recipes/public_benchmark.yaml";
 constexpr std::int64_t kMaxTokensOfRow = 10'000'000;
 constexpr std::int64_t kMaxClientsOfRow = 1'000'000;
 constexpr std::int64_t kMaxDevicesOfRow = 10'000;
+constexpr std::int64_t kWholeTokens = 64;  // in which scripts round tokens of a step up
 
 std::string text_or_empty(const Node& node, const char* key) {
   const Node* found = node.find(key);
@@ -45,6 +46,10 @@ std::int64_t count_in(const ServedCells& cells, const char* column, std::int64_t
 std::int64_t count_or(const ServedCells& cells, const char* column, std::int64_t otherwise) {
   const std::string text = served_cell(cells, column);
   return text.empty() ? otherwise : parse_count(column, text, 1, kMaxDevicesOfRow);
+}
+
+std::int64_t rounded_up(std::int64_t count, std::int64_t whole) {
+  return (count + whole - 1) / whole * whole;
 }
 
 std::string split_of(const ServedCells& cells, const std::string& kind) {
@@ -85,7 +90,7 @@ Recipes Recipes::load() {
   for (const Node& node : root.required("limits", "").items) {
     node.only_keys({"framework", "laboratory", "before", "max_tokens", "max_tokens_per_input",
                     "kv_fraction", "isl", "osl", "start", "set", "precision", "network", "gpu",
-                    "mode", "concurrency_below", "kv_dtype", "why"},
+                    "mode", "concurrency_below", "gpus_below", "over_prompt", "kv_dtype", "why"},
                    "limits");
     Limits limits;
     limits.framework = text_or_empty(node, "framework");
@@ -104,6 +109,8 @@ Recipes Recipes::load() {
     limits.mode = text_or_empty(node, "mode");
     limits.kv_dtype = text_or_empty(node, "kv_dtype");
     limits.concurrency_below = whole_in(node, "concurrency_below");
+    limits.gpus_below = whole_in(node, "gpus_below");
+    limits.over_prompt = whole_in(node, "over_prompt");
     recipes.limits_.push_back(limits);
   }
   recipes.read_places(root.required("places", ""));
@@ -187,10 +194,15 @@ void Recipes::set_limits(const ServedCells& cells, std::int64_t input, std::int6
     if (!one.gpu.empty() && one.gpu != served_cell(cells, "gpu")) continue;
     if (!one.mode.empty() && one.mode != served_cell(cells, "mode")) continue;
     if (one.concurrency_below > 0 && request.concurrency >= one.concurrency_below) continue;
+    if (one.gpus_below > 0 && count_or(cells, "gpus", 1) >= one.gpus_below) continue;
     if (!one.laboratory.empty() && (one.laboratory == "yes") != in_laboratory) continue;
     if ((one.isl > 0 && one.isl != input) || (one.osl > 0 && one.osl != output)) continue;
     if (!one.before.empty() && served_cell(cells, "measured") >= one.before) continue;
     request.max_tokens = std::max(one.max_tokens, one.max_tokens_per_input * input);
+    if (one.over_prompt > 0) {
+      const std::int64_t asked = request.concurrency + input + one.over_prompt;
+      request.max_tokens = std::max(request.max_tokens, rounded_up(asked, kWholeTokens));
+    }
     request.kv_fraction = one.kv_fraction;
     if (!one.start.empty()) request.start = one.start;
     if (!one.kv_dtype.empty()) request.machine.kv_dtype = one.kv_dtype;
@@ -202,11 +214,12 @@ void Recipes::set_limits(const ServedCells& cells, std::int64_t input, std::int6
 ServeRequest Recipes::request_of(const ServedCells& cells) const {
   ServeRequest request;
   const std::string network = served_cell(cells, "model");
-  const auto named = networks_.find(network);
+  const std::string precision = served_cell(cells, "precision");
+  const auto named = networks_.find(network_key(networks_, network, precision));
   request.machine.workload =
       named == networks_.end() ? network : workload_named(network, named->second);
   request.machine.system = looked_up(systems_, "gpu", served_cell(cells, "gpu"));
-  request.machine.dtype = looked_up(precisions_, "precision", served_cell(cells, "precision"));
+  request.machine.dtype = looked_up(precisions_, "precision", precision);
   const auto own = network_precisions_.find(network);
   if (own != network_precisions_.end()) request.machine.dtype = own->second;
   if (request.machine.dtype != "bf16") request.machine.kv_dtype = "fp8";

@@ -36,6 +36,7 @@ class Recipes {
     std::string before;      // a date; "": always
     std::int64_t max_tokens = 0;
     std::int64_t max_tokens_per_input = 0;
+    std::int64_t over_prompt = 0;  // of tokens for a prompt, one for each client and this many
     double kv_fraction = 0;
     std::int64_t isl = 0;  // 0: any
     std::int64_t osl = 0;
@@ -47,6 +48,7 @@ class Recipes {
     std::string mode;                    // "agg", "disagg"; "": both
     std::string kv_dtype;                // of the caches; "": FP8, BF16 of networks in BF16
     std::int64_t concurrency_below = 0;  // 0: any
+    std::int64_t gpus_below = 0;         // likewise
   };
 
   // Of the decode workers of a recipe that states them.

@@ -387,19 +387,20 @@ class Server {
     fill_intervals(summary);
   }
 
-  // From served points on GPUs, by whether workers are separate and the network has experts, or
-  // from published generations of which all requests are there at once; at
-  // least as wide as products are uncertain of which no kernel was measured on the GPU.
+  // From served points on GPUs, by whether workers are separate or all requests are there at once,
+  // and the network has experts; or from published generations of one batch. At least as wide as
+  // products are uncertain of which no kernel was measured on the GPU.
   Interval interval_of(IntervalQuantity quantity) const {
     if (!gpu_family().has_system(base_.system)) return default_intervals().fallback();
     const WorkerMachine& machine = groups_.front()->machine;
-    const bool generates = request_.offline > 0 && quantity == IntervalQuantity::kCall;
-    Interval ratio = generates
-                         ? default_intervals().choose("gpu", "generation by engine", "any").ratio
-                         : default_intervals()
-                               .choose(served_device(groups_.size() > 1),
-                                       served_interval_family(machine.has_experts), "any", quantity)
-                               .ratio;
+    const bool offline = request_.offline > 0 && quantity == IntervalQuantity::kCall;
+    const bool generates = offline && request_.one_batch;
+    const std::string_view device = generates ? "gpu"
+                                    : offline ? kServedOffline
+                                              : served_device(groups_.size() > 1);
+    const std::string_view family =
+        generates ? "generation by engine" : served_interval_family(machine.has_experts);
+    Interval ratio = default_intervals().choose(device, family, "any", quantity).ratio;
     if (machine.borrowed_kernels) {
       ratio.low = std::min(ratio.low, machine.borrowed_kernels->low);
       ratio.high = std::max(ratio.high, machine.borrowed_kernels->high);

@@ -47,6 +47,12 @@ const std::string& looked_up(const ServedNames& names, const char* what, const s
   throw unknown_name(what, name, known);
 }
 
+std::string network_key(const ServedNames& networks, const std::string& network,
+                        const std::string& precision) {
+  const std::string both = network + ' ' + precision;
+  return networks.count(both) > 0 ? both : network;
+}
+
 std::string workload_named(const std::string& network, const std::string& named) {
   if (!starts_with(named, kConfigFolder)) return named;
   const std::filesystem::path folder = measured_data_folder();

@@ -22,6 +22,11 @@ std::vector<std::string> texts_in(const Node& node, const char* key);
 // UserError with the nearest for a name that is not among them; `what` is its column.
 const std::string& looked_up(const ServedNames& names, const char* what, const std::string& name);
 
+// The key of a network in `networks`: "NAME PRECISION" where files differ by precision and it
+// stands there, else its name.
+std::string network_key(const ServedNames& networks, const std::string& network,
+                        const std::string& precision);
+
 // The workload that a recipe names for a network of its table: a name of ours, or
 // "configs/FILE" among the measured data. UserError where that folder is not known.
 std::string workload_named(const std::string& network, const std::string& named);

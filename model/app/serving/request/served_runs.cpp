@@ -60,8 +60,11 @@ ServeRequest ServedRuns::request_of(const ServedCells& cells) const {
   };
   ServeRequest request;
   request.engine = named("frameworks", "framework") + "@" + served_cell(cells, "framework_version");
-  request.machine.workload =
-      workload_named(served_cell(cells, "model"), named("networks", "model"));
+  const ServedNames& networks = names_.at("networks");
+  const std::string network = served_cell(cells, "model");
+  request.machine.workload = workload_named(
+      network, looked_up(networks, "model",
+                         network_key(networks, network, served_cell(cells, "dtype_weights"))));
   request.machine.system = named("systems", "gpu");
   request.machine.dtype = named("precisions", "dtype_weights");
   const std::string kv = served_cell(cells, "dtype_kv");

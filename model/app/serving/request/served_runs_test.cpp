@@ -76,6 +76,14 @@ TEST(ServedRuns, GpusWithAttentionOfTheirOwnShareTheExperts) {
   EXPECT_EQ(ServedRuns::load().request_of(cells).machine.ep, 2);
 }
 
+TEST(ServedRuns, AFileOfAnotherFormatIsAnotherWorkload) {
+  ServedCells cells = offline_row();
+  cells["model"] = "DeepSeek R1";
+  EXPECT_EQ(ServedRuns::load().request_of(cells).machine.workload, "DeepSeek-R1");
+  cells["dtype_weights"] = "fp4";
+  EXPECT_EQ(ServedRuns::load().request_of(cells).machine.workload, "DeepSeek-R1-0528-NVFP4");
+}
+
 TEST(ServedRuns, ComparesTheFigureOfTheRow) {
   ServeSummary summary;
   summary.output_tokens_per_s = 100;

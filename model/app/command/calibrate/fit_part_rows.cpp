@@ -1,0 +1,31 @@
+#include "model/app/command/calibrate/fit_part_rows.hpp"
+
+#include "calib/validate/part.hpp"
+#include "model/base/errors.hpp"
+
+namespace foretell {
+
+FitPartRows::FitPartRows(const std::string& table, const std::vector<std::string>& where)
+    : path_(table),
+      table_(table),
+      layout_(recognise_table(table_.header(), table)),
+      part_(row_part(layout_, table_.header())) {
+  for (const std::string& condition : where) filter_.require(condition, table_.header());
+}
+
+bool FitPartRows::next(CsvRow& row) {
+  while (table_.next(row)) {
+    if (!filter_.accepts(row) || part_(row) != Part::kFit) continue;
+    ++rows_;
+    return true;
+  }
+  return false;
+}
+
+void FitPartRows::check_any() const {
+  if (rows_ > 0) return;
+  const std::string where = filter_.text().empty() ? "" : " and " + filter_.text();
+  throw UserError(path_ + ": no row is of the fit part" + where);
+}
+
+}  // namespace foretell

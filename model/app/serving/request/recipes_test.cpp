@@ -1,0 +1,57 @@
+#include "model/app/serving/request/recipes.hpp"
+
+#include <gtest/gtest.h>
+
+namespace foretell {
+namespace {
+
+ServedCells point(const char* measured, const char* clients, const char* prompt) {
+  return {{"gpu", "b200_sxm"},
+          {"framework", "trtllm"},
+          {"model", "DeepSeek-R1"},
+          {"precision", "fp4"},
+          {"mode", "agg"},
+          {"measured", measured},
+          {"concurrency", clients},
+          {"isl", prompt},
+          {"osl", "1024"},
+          {"tp", "8"},
+          {"gpus", "8"}};
+}
+
+TEST(Recipes, AStepHasRoomForAPromptAndATokenOfEveryClient) {
+  const Recipes recipes = Recipes::load();
+  const auto tokens = [&](const ServedCells& cells) {
+    return recipes.request_of(cells).max_tokens;
+  };
+  EXPECT_EQ(tokens(point("2025-11-02", "16", "1024")), 1152);   // 1,104 in whole 64
+  EXPECT_EQ(tokens(point("2025-11-02", "128", "8192")), 8384);  // as it is
+  EXPECT_EQ(tokens(point("2026-02-03", "16", "1024")), 8192);   // at least
+  EXPECT_EQ(tokens(point("2026-02-03", "129", "8192")), 8448);
+}
+
+TEST(Recipes, ConditionsOfALimitAreAllMet) {
+  const Recipes recipes = Recipes::load();
+  ServedCells cells = point("2025-10-29", "16", "1024");
+  cells["model"] = "Llama-3.1-70B";
+  cells["precision"] = "fp8";
+  EXPECT_TRUE(recipes.request_of(cells).machine.set.empty());
+  cells["gpus"] = cells["tp"] = "2";  // scripts hold prompts back on fewer than eight GPUs
+  EXPECT_FALSE(recipes.request_of(cells).machine.set.empty());
+  EXPECT_EQ(recipes.request_of(cells).max_tokens, 16384);
+}
+
+TEST(Recipes, TheNetworkIsTheFileThatIsServed) {
+  const Recipes recipes = Recipes::load();
+  ServedCells cells = point("2026-02-03", "16", "1024");
+  EXPECT_EQ(recipes.request_of(cells).machine.workload, "DeepSeek-R1-0528-NVFP4-v2");
+  cells["model"] = "Qwen3.5-397B-A17B";
+  EXPECT_EQ(recipes.request_of(cells).machine.workload, "Qwen3.5-397B-A17B-NVFP4");
+  cells["precision"] = "fp8";
+  EXPECT_EQ(recipes.request_of(cells).machine.workload, "Qwen3.5-397B-A17B-FP8");
+  cells["precision"] = "bf16";
+  EXPECT_EQ(recipes.request_of(cells).machine.workload, "Qwen3.5-397B-A17B");
+}
+
+}  // namespace
+}  // namespace foretell
