@@ -41,7 +41,8 @@ std::vector<LayerCall::Groups> tuned_for(const LayerKernelFacts& facts, const Ex
 // By the rows of an expert, if all choices were for this GPU: the first tile with as many.
 const LayerTile& tile_of_rows(const LayerKernelFacts& facts, const ExpertsShape& shape) {
   const double choices = static_cast<double>(shape.tokens) * static_cast<double>(shape.top_k);
-  const double rows = choices / static_cast<double>(shape.experts / shape.ep);
+  const std::int64_t here = shape.experts / shape.ep;
+  const double rows = choices / static_cast<double>(here);
   const auto wide =
       std::find_if(facts.tiles.begin(), facts.tiles.end(),
                    [&](const LayerTile& tile) { return tile.rows >= facts.tile_of_rows * rows; });
