@@ -17,6 +17,8 @@ constexpr double kKibPerMib = 1024;
 constexpr double kMib = 1048576;
 constexpr double kGiga = 1e9;
 constexpr double kMm2PerCm2 = 100;
+constexpr double kLanesOfSm = 128;  // of most dies that the parts are fitted to
+constexpr const char* kNodeOfFactors = "4nm";
 
 double number_at(const Node& root, const char* key) {
   return parse_quantity(root.required(key, "").as_text(key), Dimension{});
@@ -66,19 +68,24 @@ class Dies {
       die_ = &entry.value;
       enabled_ = devices.find(device);
     }
+    if (die_ == nullptr) unpublished_ = dies_.required("unpublished", "").find(device);
   }
 
-  bool has_device() const { return die_ != nullptr; }
+  bool has_device() const { return die_ != nullptr || unpublished_ != nullptr; }
+  bool is_published() const { return die_ != nullptr; }
   const std::string& chip() const { return chip_; }
   const Node& die() const { return *die_; }
   const Node& enabled() const { return *enabled_; }
   const Node& common() const { return dies_.required("common", ""); }
-  bool is_compute() const { return die_->required("family", "").as_text("family") == "compute"; }
+  bool is_compute() const {
+    return !is_published() || die_->required("family", "").as_text("family") == "compute";
+  }
+  const Node& entry() const { return is_published() ? *die_ : *unpublished_; }
   std::string node_name(const ProcessChange& change) const {
-    return change.node.empty() ? die_->required("node", "").as_text("node") : change.node;
+    return change.node.empty() ? entry().required("node", "").as_text("node") : change.node;
   }
   std::string memory_name(const ProcessChange& change) const {
-    return change.memory.empty() ? die_->required("memory", "").as_text("memory") : change.memory;
+    return change.memory.empty() ? entry().required("memory", "").as_text("memory") : change.memory;
   }
   const Node& node(const std::string& name) const {
     return entry_of(nodes_.required("nodes", ""), "node", name);
@@ -111,30 +118,61 @@ class Dies {
 
   std::vector<AreaPart> parts(const Counts& counts, const std::string& node_key,
                               const std::string& memory_key) const {
+    const Sizes sizes = sizes_at(node_key, memory_key);
+    return {{"SMs: control, lanes and graphics", counts.sms * sizes.sm},
+            {"SMs: matrix units", counts.sms * counts.array * sizes.multiply_add},
+            {"SMs: registers and shared memory",
+             counts.sms * (number_at(common(), "registers_kib") + number_at(*die_, "l1_kib")) /
+                 kKibPerMib * sizes.mib},
+            {"L2", counts.l2_mib * sizes.mib},
+            {"memory interfaces", number_at(*die_, "interfaces") * sizes.interface},
+            {"host interface, links, displays", sizes.base}};
+  }
+
+  // Of NeuronCores, whose engines have lanes as SMs have them.
+  std::vector<AreaPart> parts_of_cores(const std::vector<Parameter>& parameters,
+                                       const std::string& node_key,
+                                       const std::string& memory_key) const {
+    const Sizes sizes = sizes_at(node_key, memory_key);
+    const auto number = [&](const char* path) { return value_of(parameters, path, 0); };
+    const double cores = number("device.cores");
+    const double array = number("core.tensor.rows") * number("core.tensor.columns");
+    const double lanes =
+        number("core.vector.lanes") + number("core.scalar.lanes") + number("core.gpsimd.lanes");
+    const double mib = (number("core.sbuf.capacity") + number("core.psum.capacity")) / kMib;
+    return {{"cores: tensor engines", cores * array * sizes.multiply_add},
+            {"cores: engines of lanes", cores * lanes / kLanesOfSm * sizes.sm},
+            {"cores: SBUF and PSUM", cores * mib * sizes.mib},
+            {"memory interfaces", number_at(*unpublished_, "interfaces") * sizes.interface},
+            {"host interface, links", sizes.base}};
+  }
+
+ private:
+  // Areas in mm2 on a process.
+  struct Sizes {
+    double sm = 0;
+    double multiply_add = 0;
+    double mib = 0;  // of SRAM
+    double interface = 0;
+    double base = 0;
+  };
+
+  Sizes sizes_at(const std::string& node_key, const std::string& memory_key) const {
     const Node factors =
         load_document(factors_folder() / "area" / "gpu.yaml").required("factors", "");
     const auto factor = [&](const char* name, const char* key = "value") {
       return number_at(factors.required(name, "factors"), key);
     };
-    // Sizes are those at 4 nm.
     const auto against = [&](const char* key) {
-      return number_at(node(node_key), key) / number_at(node("4nm"), key);
+      return number_at(node(node_key), key) / number_at(node(kNodeOfFactors), key);
     };
-    const double cores = counts.sms * against("logic");
-    const double sram = against("sram") * factor("sram");
     const std::string interface =
         memory(memory_key).required("interface", memory_key).as_text("interface");
-    return {{"SMs: control, lanes and graphics", cores * factor("sm")},
-            {"SMs: matrix units", cores * counts.array / factor("array", "per") * factor("array")},
-            {"SMs: registers and shared memory",
-             counts.sms * (number_at(common(), "registers_kib") + number_at(*die_, "l1_kib")) /
-                 kKibPerMib * sram},
-            {"L2", counts.l2_mib * sram},
-            {"memory interfaces", number_at(*die_, "interfaces") * factor(interface.c_str())},
-            {"host interface, links, displays", factor("base")}};
+    return {against("logic") * factor("sm"),
+            against("logic") * factor("array") / factor("array", "per"),
+            against("sram") * factor("sram"), factor(interface.c_str()), factor("base")};
   }
 
- private:
   static Node load(const std::string& name) {
     return load_document(hw_folder() / "process" / name);
   }
@@ -144,6 +182,7 @@ class Dies {
   std::string chip_;
   const Node* die_ = nullptr;
   const Node* enabled_ = nullptr;
+  const Node* unpublished_ = nullptr;
 };
 
 double sum_of(const std::vector<AreaPart>& parts) {
@@ -188,14 +227,19 @@ std::optional<DieArea> die_area(const std::string& device, const std::vector<Par
   const Dies dies(device);
   if (!dies.has_device()) return std::nullopt;
   DieArea area;
-  area.chip = dies.chip();
   area.node = dies.node_name(change);
   area.memory = dies.memory_name(change);
-  const double modelled =
-      sum_of(dies.parts(dies.published(), dies.node_name({}), dies.memory_name({})));
-  const double published = number_at(dies.die(), "area");
-  area.parts = dies.parts(dies.changed(parameters), area.node, area.memory);
-  for (AreaPart& part : area.parts) part.mm2 *= published / modelled;
+  area.is_published = dies.is_published();
+  if (area.is_published) {
+    area.chip = dies.chip();
+    area.parts = dies.parts(dies.changed(parameters), area.node, area.memory);
+    const double modelled =
+        sum_of(dies.parts(dies.published(), dies.node_name({}), dies.memory_name({})));
+    for (AreaPart& part : area.parts) part.mm2 *= number_at(dies.die(), "area") / modelled;
+  } else {
+    area.chip = device;
+    area.parts = dies.parts_of_cores(parameters, area.node, area.memory);
+  }
   area.area_mm2 = sum_of(area.parts);
   cut(dies.common(), area);
   set_cost(dies, parameters, area);

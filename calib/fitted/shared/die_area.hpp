@@ -7,6 +7,9 @@
 // (hw/process/nodes.yaml), counts those of the device with its overrides. An unchanged device has
 // the published area; a changed one adds what the parts differ by:
 // area = published * parts(changed) / parts(published).
+// A device of NeuronCores whose dies nobody published has the sum of the parts that it states, each
+// of the size that it has on published dies, on a process that is assumed (`unpublished` of
+// hw/process/dies.yaml). What its dies hold beside them is not known: less than they have.
 // Cost: wafer / (gross dies * yield) + memory + package. Gross dies pi r^2 / A - pi 2 r / sqrt(2
 // A), yield (1 + A D / a)^-a of a negative binomial, of the rest a share is sold with fewer SMs.
 #pragma once
@@ -28,6 +31,7 @@ struct DieArea {
   std::string chip;
   std::string node;
   std::string memory;
+  bool is_published = true;
   std::vector<AreaPart> parts;  // add up to area_mm2
   double area_mm2 = 0;          // of all dies of the device
   int dies = 1;                 // more than one where the reticle does not hold it
@@ -46,8 +50,8 @@ struct ProcessChange {
   std::string memory;
 };
 
-// Nothing for a device whose dies nobody published. `parameters`: of the device with its overrides.
-// UserError for a node or a memory that is not in the tables, with those that are.
+// Nothing for a device whose dies are not in the tables. `parameters`: of the device with its
+// overrides. UserError for a node or a memory that is not in the tables, with those that are.
 std::optional<DieArea> die_area(const std::string& device, const std::vector<Parameter>& parameters,
                                 const ProcessChange& change);
 

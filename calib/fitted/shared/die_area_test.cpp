@@ -1,6 +1,10 @@
 #include "calib/fitted/shared/die_area.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
 
 #include "model/base/errors.hpp"
 
@@ -62,9 +66,32 @@ TEST(DieArea, NodeThatIsNotInTheTablesNamesThoseThatAre) {
   EXPECT_THROW(energy_change("a100-sxm", {"", "hbm9"}), UserError);
 }
 
-TEST(DieArea, UnpublishedDiesHaveNone) {
-  EXPECT_FALSE(die_area("inferentia2", {}, {}).has_value());
-  EXPECT_THROW(energy_change("inferentia2", {"3nm", ""}), UserError);
+TEST(DieArea, DevicesThatAreNotInTheTablesHaveNone) {
+  EXPECT_FALSE(die_area("xeon-8488c", {}, {}).has_value());
+  EXPECT_THROW(energy_change("xeon-8488c", {"3nm", ""}), UserError);
+}
+
+std::vector<Parameter> neuron_device(double rows, double sbuf_mib) {
+  const std::pair<const char*, std::string> values[] = {
+      {"device.cores", "2"},           {"core.tensor.rows", fmt::format("{}", rows)},
+      {"core.tensor.columns", "128"},  {"core.vector.lanes", "128"},
+      {"core.scalar.lanes", "128"},    {"core.gpsimd.lanes", "128"},
+      {"core.psum.capacity", "2 MiB"}, {"core.sbuf.capacity", fmt::format("{} MiB", sbuf_mib)}};
+  std::vector<Parameter> parameters;
+  for (const auto& [path, value] : values) parameters.push_back(with(path, value).front());
+  return parameters;
+}
+
+TEST(DieArea, UnpublishedDiesAreTheSumOfTheirStatedParts) {
+  const auto base = die_area("inferentia2", neuron_device(128, 24), {});
+  ASSERT_TRUE(base.has_value());
+  EXPECT_FALSE(base->is_published);
+  const auto array = die_area("inferentia2", neuron_device(256, 24), {});
+  const auto sbuf = die_area("inferentia2", neuron_device(128, 48), {});
+  EXPECT_NEAR(array->area_mm2 - base->area_mm2, base->parts[0].mm2, 1e-9);  // twice the array
+  EXPECT_NEAR(sbuf->area_mm2 - base->area_mm2, base->parts[2].mm2 * 24 / 26, 1e-9);
+  EXPECT_LT(die_area("inferentia2", neuron_device(128, 24), {"3nm", ""})->area_mm2, base->area_mm2);
+  EXPECT_LT(energy_change("inferentia2", {"3nm", ""}).switched, 1);
 }
 
 TEST(DieArea, FinerProcessSwitchesForLess) {

@@ -78,9 +78,14 @@ Table area_table(const DieArea& area) {
 std::string area_heading(const SystemSheet& sheet, const DieArea& area) {
   std::string text = fmt::format(
       "{}: {}, {}, {}; {:.0f} USD to make: dies {:.0f} ({:.0f} % are sold), memory {:.0f}, package "
-      "{:.0f}; areas of parts are fitted to published dies, prices assumed\n",
+      "{:.0f}; areas of parts are fitted to published dies, prices assumed\n{}",
       sheet.name, area.chip, area.node, area.memory, area.cost_usd(), area.die_usd,
-      area.yield * 100, area.memory_usd, area.package_usd);
+      area.yield * 100, area.memory_usd, area.package_usd,
+      area.is_published
+          ? ""
+          : "Not calibrated: nothing is published of these dies. Counted are the parts that the "
+            "device states, each as large as on GPUs; the process is assumed. The dies are larger, "
+            "and what a part adds is what a study compares.\n");
   if (area.dies > 1) {
     text += fmt::format("{:.0f} mm2 exceed the reticle of {:.0f} mm2: {} dies\n", area.area_mm2,
                         area.reticle_mm2, area.dies);

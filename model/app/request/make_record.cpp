@@ -201,6 +201,12 @@ RunSummary summary_of(const ResolvedWorkload& resolved, const SystemFacts& facts
 void set_area(const DieArea& area, RunRecord& record) {
   record.summary.area_mm2 = area.area_mm2;
   record.summary.cost_to_make_usd = area.cost_usd();
+  if (!area.is_published) {
+    record.context.notes.emplace_back(
+        "area: not calibrated; nothing is published of these dies: the parts that the device "
+        "states, "
+        "each as large as on GPUs");
+  }
   if (area.dies == 1) return;
   record.context.notes.push_back(
       fmt::format("area: {:.0f} mm2 exceed the reticle of {:.0f} mm2: {} dies", area.area_mm2,
