@@ -7,6 +7,7 @@
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
 #include "model/config/document.hpp"
+#include "model/config/node_number.hpp"
 #include "model/config/unit_text.hpp"
 
 namespace foretell {
@@ -19,10 +20,6 @@ constexpr double kGiga = 1e9;
 constexpr double kMm2PerCm2 = 100;
 constexpr double kLanesOfSm = 128;  // of most dies that the parts are fitted to
 constexpr const char* kNodeOfFactors = "4nm";
-
-double number_at(const Node& root, const char* key) {
-  return parse_quantity(root.required(key, "").as_text(key), Dimension{});
-}
 
 std::vector<std::string> keys_of(const Node& map) {
   std::vector<std::string> keys;
@@ -94,14 +91,15 @@ class Dies {
     return entry_of(nodes_.required("memories", ""), "hbm", name);
   }
   Counts published() const {
-    return {number_at(*die_, "sms"), number_at(*die_, "array"), number_at(*die_, "l2_mib")};
+    return {required_number(*die_, "sms"), required_number(*die_, "array"),
+            required_number(*die_, "l2_mib")};
   }
 
   // Physical units grow with those that are enabled.
   Counts changed(const std::vector<Parameter>& parameters) const {
     Counts counts = published();
-    const double sms = number_at(*enabled_, "sms");
-    const double l2 = number_at(*enabled_, "l2_mib") * kMib;
+    const double sms = required_number(*enabled_, "sms");
+    const double l2 = required_number(*enabled_, "l2_mib") * kMib;
     const double enabled = value_of(parameters, "device.sms", sms);
     counts.sms *= enabled / sms;
     counts.l2_mib *= value_of(parameters, "device.l2.capacity", l2) / l2;
@@ -122,10 +120,11 @@ class Dies {
     return {{"SMs: control, lanes and graphics", counts.sms * sizes.sm},
             {"SMs: matrix units", counts.sms * counts.array * sizes.multiply_add},
             {"SMs: registers and shared memory",
-             counts.sms * (number_at(common(), "registers_kib") + number_at(*die_, "l1_kib")) /
+             counts.sms *
+                 (required_number(common(), "registers_kib") + required_number(*die_, "l1_kib")) /
                  kKibPerMib * sizes.mib},
             {"L2", counts.l2_mib * sizes.mib},
-            {"memory interfaces", number_at(*die_, "interfaces") * sizes.interface},
+            {"memory interfaces", required_number(*die_, "interfaces") * sizes.interface},
             {"host interface, links, displays", sizes.base}};
   }
 
@@ -143,7 +142,7 @@ class Dies {
     return {{"cores: tensor engines", cores * array * sizes.multiply_add},
             {"cores: engines of lanes", cores * lanes / kLanesOfSm * sizes.sm},
             {"cores: SBUF and PSUM", cores * mib * sizes.mib},
-            {"memory interfaces", number_at(*unpublished_, "interfaces") * sizes.interface},
+            {"memory interfaces", required_number(*unpublished_, "interfaces") * sizes.interface},
             {"host interface, links", sizes.base}};
   }
 
@@ -161,10 +160,10 @@ class Dies {
     const Node factors =
         load_document(factors_folder() / "area" / "gpu.yaml").required("factors", "");
     const auto factor = [&](const char* name, const char* key = "value") {
-      return number_at(factors.required(name, "factors"), key);
+      return required_number(factors.required(name, "factors"), key);
     };
     const auto against = [&](const char* key) {
-      return number_at(node(node_key), key) / number_at(node(kNodeOfFactors), key);
+      return required_number(node(node_key), key) / required_number(node(kNodeOfFactors), key);
     };
     const std::string interface =
         memory(memory_key).required("interface", memory_key).as_text("interface");
@@ -193,9 +192,9 @@ double sum_of(const std::vector<AreaPart>& parts) {
 
 // What does not fit the reticle is cut into equal dies, each with an interface to the others.
 void cut(const Node& common, DieArea& area) {
-  area.reticle_mm2 = number_at(common, "reticle_mm2");
+  area.reticle_mm2 = required_number(common, "reticle_mm2");
   if (area.area_mm2 <= area.reticle_mm2) return;
-  const double share = number_at(common, "die_to_die_share");
+  const double share = required_number(common, "die_to_die_share");
   const double between = area.area_mm2 * share;
   area.parts.push_back({"interfaces between dies", between});
   area.area_mm2 += between;
@@ -206,18 +205,19 @@ void set_cost(const Dies& dies, const std::vector<Parameter>& parameters, DieAre
   const Node& common = dies.common();
   const Node& process = dies.node(area.node);
   const double each = area.area_mm2 / area.dies;
-  const double radius = number_at(common, "wafer_diameter_mm") / 2;
+  const double radius = required_number(common, "wafer_diameter_mm") / 2;
   const double gross =
       std::floor(kPi * radius * radius / each - kPi * 2 * radius / std::sqrt(2 * each));
-  const double cluster = number_at(common, "cluster");
-  const double defects = each / kMm2PerCm2 * number_at(process, "defects_per_cm2");
+  const double cluster = required_number(common, "cluster");
+  const double defects = each / kMm2PerCm2 * required_number(process, "defects_per_cm2");
   const double perfect = std::pow(1 + defects / cluster, -cluster);
-  area.yield = perfect + (1 - perfect) * number_at(common, "harvest_share");
-  area.die_usd = area.dies * number_at(process, "wafer_usd") / (std::max(1.0, gross) * area.yield);
+  area.yield = perfect + (1 - perfect) * required_number(common, "harvest_share");
+  area.die_usd =
+      area.dies * required_number(process, "wafer_usd") / (std::max(1.0, gross) * area.yield);
   area.memory_usd = value_of(parameters, "device.hbm.capacity", 0) / kGiga *
-                    number_at(dies.memory(area.memory), "usd_per_gb");
+                    required_number(dies.memory(area.memory), "usd_per_gb");
   area.package_usd =
-      number_at(common, dies.is_compute() ? "package_usd_compute" : "package_usd_graphics");
+      required_number(common, dies.is_compute() ? "package_usd_compute" : "package_usd_graphics");
 }
 
 }  // namespace
@@ -235,7 +235,7 @@ std::optional<DieArea> die_area(const std::string& device, const std::vector<Par
     area.parts = dies.parts(dies.changed(parameters), area.node, area.memory);
     const double modelled =
         sum_of(dies.parts(dies.published(), dies.node_name({}), dies.memory_name({})));
-    for (AreaPart& part : area.parts) part.mm2 *= number_at(dies.die(), "area") / modelled;
+    for (AreaPart& part : area.parts) part.mm2 *= required_number(dies.die(), "area") / modelled;
   } else {
     area.chip = device;
     area.parts = dies.parts_of_cores(parameters, area.node, area.memory);
@@ -257,11 +257,11 @@ EnergyChange energy_change(const std::string& device, const ProcessChange& chang
                     " is not in hw/process/dies.yaml; leave --node and --hbm out");
   }
   const auto of_node = [&](const char* key) {
-    return number_at(dies.node(dies.node_name(change)), key) /
-           number_at(dies.node(dies.node_name({})), key);
+    return required_number(dies.node(dies.node_name(change)), key) /
+           required_number(dies.node(dies.node_name({})), key);
   };
   const auto memory = [&](const ProcessChange& of) {
-    return number_at(dies.memory(dies.memory_name(of)), "pj_per_byte");
+    return required_number(dies.memory(dies.memory_name(of)), "pj_per_byte");
   };
   result.switched = of_node("energy");
   result.leakage = of_node("leakage");

@@ -6,14 +6,10 @@
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
 #include "model/config/document.hpp"
-#include "model/config/unit_text.hpp"
+#include "model/config/node_number.hpp"
 
 namespace foretell {
 namespace {
-
-double number_in(const Node& map, const char* key) {
-  return parse_quantity(map.required(key, "").as_text(key), Dimension{});
-}
 
 std::vector<std::string> names_in(const Node& map, const char* key) {
   std::vector<std::string> names;
@@ -59,7 +55,7 @@ PowerConditions::PowerConditions() {
   for (const Node& item : root.required("zero_weights", "").items) {
     item.only_keys({"kernel", "experts_above"}, "zero_weights");
     zero_weights_[item.required("kernel", "zero_weights").as_text("kernel")] =
-        number_in(item, "experts_above");
+        required_number(item, "experts_above");
   }
   unwritten_libraries_ = names_in(root, "unwritten_keys");
   for (const Node& item : root.required("unknown_operands", "").items) {
@@ -69,12 +65,12 @@ PowerConditions::PowerConditions() {
   }
   const Node& unsteady = root.required("unsteady_prompts", "");
   unsteady.only_keys({"above", "libraries"}, "unsteady_prompts");
-  longest_steady_ = number_in(unsteady, "above");
+  longest_steady_ = required_number(unsteady, "above");
   unsteady_libraries_ = names_in(unsteady, "libraries");
   const Node& streams = root.required("streams", "");
   streams.only_keys({"least_us", "memory_share"}, "streams");
-  shortest_stream_us_ = number_in(streams, "least_us");
-  stream_share_ = number_in(streams, "memory_share");
+  shortest_stream_us_ = required_number(streams, "least_us");
+  stream_share_ = required_number(streams, "memory_share");
 }
 
 PowerCondition PowerConditions::of(const PowerRow& row, const std::string& library,

@@ -73,7 +73,8 @@ std::string why_none(const StudyResults& results) {
   std::vector<std::string> names;
   for (const StudyObjective& objective : results.study.objectives) names.push_back(objective.name);
   return fmt::format(
-      ": none has all of {}; a machine without a price has no cost, and TTFT and TPOT are those of "
+      ": none has all of {}; a machine without a price has no cost, a CPU no area, and TTFT and "
+      "TPOT are those of "
       "generations. State others: objectives: [latency, throughput]",
       join(names, ", "));
 }
