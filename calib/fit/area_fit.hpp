@@ -10,7 +10,7 @@ namespace foretell {
 // A die of hw/process/dies.yaml and how far the others predict its area: predicted / published - 1.
 // Nothing is taken from the die: neither the sizes of the parts nor the densities of the processes,
 // which are chosen by the others alone among 56 settings. Nothing is believed of the parts; their
-// form was chosen among fourteen with all dies in view.
+// form was chosen among twenty with all dies in view.
 struct LeftOutDie {
   std::string name;
   double mm2 = 0;
