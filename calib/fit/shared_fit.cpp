@@ -69,6 +69,8 @@ class Search {
     return best;
   }
 
+  void assign_value(const std::string& name, double value) { assign(fields_.at(name), value); }
+
   std::map<std::string, double> values(const std::vector<std::string>& names) {
     std::map<std::string, double> held;
     for (const std::string& name : names) held[name] = fields_.at(name).number();
@@ -112,6 +114,75 @@ std::vector<Trial> trials_of(Search& search, FieldList& fields,
   }
   std::stable_sort(trials.begin(), trials.end());
   return trials;
+}
+
+// Takes one value more after another.
+void take_values(Search& search, FieldList& fields, const std::vector<std::string>& candidates,
+                 const FactorTexts& hints, const SharedFitOptions& options, SharedFit& fit) {
+  while (fit.own.size() < options.most && fit.loss > options.enough) {
+    const std::vector<Trial> trials = trials_of(search, fields, candidates, hints, fit.own);
+    const auto before = search.values(candidates);
+    double least = fit.loss - options.gain;
+    std::optional<std::pair<std::string, std::map<std::string, double>>> best;
+    for (std::size_t i = 0; i < std::min(options.tried_together, trials.size()); ++i) {
+      assign(fields.at(trials[i].name), trials[i].value);
+      std::vector<std::string> moved = fit.own;
+      moved.push_back(trials[i].name);
+      const double found = search.refine(moved);
+      if (found < least) {
+        least = found;
+        best = {trials[i].name, search.values(moved)};
+      }
+      search.restore(before);
+    }
+    if (!best) break;
+    fit.own.push_back(best->first);
+    search.restore(best->second);
+    fit.loss = least;
+  }
+}
+
+// Starts with a value for each factor that a hint has one for and gives up one after another, each
+// time the one that costs least, as long as the loss stays enough. False when it is not at first.
+bool give_up_values(Search& search, FieldList& fields, const std::vector<std::string>& candidates,
+                    const FactorTexts& hints, const SharedFitOptions& options, SharedFit& fit) {
+  const auto shared = search.values(candidates);
+  fit.own.clear();
+  for (const std::string& name : candidates) {
+    const double hint = hint_of(fields, hints, name);
+    if (!(hint > 0)) continue;
+    search.assign_value(name, hint);
+    fit.own.push_back(name);
+  }
+  fit.loss = search.loss();
+  while (fit.loss <= options.enough) {
+    const auto before = search.values(candidates);
+    std::vector<Trial> trials;
+    for (const std::string& name : fit.own) {
+      search.assign_value(name, shared.at(name));
+      trials.push_back({search.loss(), name, shared.at(name)});
+      search.assign_value(name, before.at(name));
+    }
+    std::stable_sort(trials.begin(), trials.end());
+    double least = options.enough;
+    std::optional<std::pair<std::string, std::map<std::string, double>>> best;
+    for (std::size_t i = 0; i < std::min(options.tried_together, trials.size()); ++i) {
+      search.assign_value(trials[i].name, trials[i].value);
+      std::vector<std::string> moved = fit.own;
+      moved.erase(std::find(moved.begin(), moved.end(), trials[i].name));
+      const double found = moved.empty() ? trials[i].loss : search.refine(moved);
+      if (found <= least) {
+        least = found;
+        best = {trials[i].name, search.values(candidates)};
+      }
+      search.restore(before);
+    }
+    if (!best) return true;
+    fit.own.erase(std::find(fit.own.begin(), fit.own.end(), best->first));
+    search.restore(best->second);
+    fit.loss = least;
+  }
+  return false;
 }
 
 }  // namespace
@@ -168,27 +239,16 @@ SharedFit fit_shared(FieldList& fields, const std::vector<std::string>& candidat
   Search search(fields, options, observations, forecast);
   SharedFit fit;
   fit.shared_loss = fit.loss = search.loss();
-  while (fit.own.size() < options.most) {
-    const std::vector<Trial> trials = trials_of(search, fields, candidates, hints, fit.own);
-    const auto before = search.values(candidates);
-    double least = fit.loss - options.gain;
-    std::optional<std::pair<std::string, std::map<std::string, double>>> best;
-    for (std::size_t i = 0; i < std::min(options.tried_together, trials.size()); ++i) {
-      assign(fields.at(trials[i].name), trials[i].value);
-      std::vector<std::string> moved = fit.own;
-      moved.push_back(trials[i].name);
-      const double found = search.refine(moved);
-      if (found < least) {
-        least = found;
-        best = {trials[i].name, search.values(moved)};
-      }
-      search.restore(before);
-    }
-    if (!best) break;
-    fit.own.push_back(best->first);
-    search.restore(best->second);
-    fit.loss = least;
-  }
+  const auto shared = search.values(candidates);
+  take_values(search, fields, candidates, hints, options, fit);
+  if (fit.loss <= options.enough || options.enough <= 0) return fit;
+  // One after another came to an end too early: the other way round.
+  const auto taken = search.values(candidates);
+  search.restore(shared);
+  SharedFit left = fit;
+  const bool enough = give_up_values(search, fields, candidates, hints, options, left);
+  if (enough && left.own.size() <= options.most) return left;
+  search.restore(taken);
   return fit;
 }
 

@@ -44,6 +44,7 @@ std::vector<std::vector<std::string>> sharing_order(
 struct SharedFitOptions {
   std::size_t most = 6;            // own values
   double gain = 5e-4;              // what an own value must take off the loss
+  double enough = 0;               // loss at which no further one is taken
   int evaluations = 60;            // of a search, for each value that it moves
   std::size_t tried_together = 3;  // factors of which each is searched with those chosen before it
 };
@@ -56,9 +57,10 @@ struct SharedFit {
 
 // `fields` hold the shared values and end with the best found. Of `candidates`, factors are given
 // values of their own one after another, each the one that takes most off the mean relative error
-// of `forecast` with those before it searched anew, until none gains enough. `hints` are values
-// that an earlier fit of the table found. A candidate that is zero, one that the shared values do
-// without, starts from its hint.
+// of `forecast` with those before it searched anew, until the loss is no more than enough or none
+// gains. Where that ends above `enough`, all that `hints` state are taken and given up one after
+// another, as long as the loss stays enough. `hints` are values that a fit of the table found. A
+// candidate that is zero, one that the shared values do without, starts from its hint.
 SharedFit fit_shared(FieldList& fields, const std::vector<std::string>& candidates,
                      const FactorTexts& hints, const SharedFitOptions& options,
                      const std::vector<Observation>& observations, const FieldForecast& forecast);

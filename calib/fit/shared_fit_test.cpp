@@ -72,6 +72,40 @@ TEST_F(SharedFitTest, NoMoreThanIsAllowedAndTheBestFirst) {
   EXPECT_DOUBLE_EQ(factors.launch.value(), 5e-6);
 }
 
+TEST_F(SharedFitTest, NoMoreThanItTakes) {
+  factors.mma_efficiency = 0.2;
+  factors.launch = Seconds(5.2e-6);
+  const std::vector<double> measured = times();
+  factors.mma_efficiency = 0.5;
+  factors.launch = Seconds(5e-6);
+  SharedFitOptions options;
+  options.enough = 0.02;
+  const SharedFit fit = share(all, {}, options, measured);
+  EXPECT_EQ(fit.own, std::vector<std::string>({"mma_efficiency"}));
+  EXPECT_LE(fit.loss, options.enough);
+  factors.mma_efficiency = 0.5;
+  EXPECT_GT(share(all, {}, {}, measured).own.size(), 1U);
+}
+
+TEST_F(SharedFitTest, ValuesThatGainOnlyTogetherAreFoundByGivingUpTheOthers) {
+  // Either alone makes it worse: the sum of both is what is measured.
+  factors.mma_efficiency = 0.25;
+  factors.launch = Seconds(1e-6);
+  const std::vector<double> measured = times();
+  factors.mma_efficiency = 0.5;
+  factors.launch = Seconds(5e-6);
+  SharedFitOptions options;
+  options.gain = 0.9;  // no single value takes that off
+  options.enough = 1e-3;
+  const FactorTexts hints = {
+      {"mma_efficiency", "0.25"}, {"launch", "1 us"}, {"score", "100 cycles"}};
+  const SharedFit fit = share(all, hints, options, measured);
+  EXPECT_EQ(fit.own, std::vector<std::string>({"launch", "mma_efficiency"}));
+  EXPECT_LE(fit.loss, options.enough);
+  EXPECT_DOUBLE_EQ(factors.score.value(), 100);
+  EXPECT_NEAR(factors.launch.value(), 1e-6, 1e-7);
+}
+
 TEST_F(SharedFitTest, WhatTheOthersDoWithoutStartsFromAHint) {
   factors.split = Cycles(900);
   const std::vector<double> measured = times();

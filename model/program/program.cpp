@@ -24,11 +24,15 @@ struct Place {
                    place.program.place(place.stream, place.index) + ": " + why);
 }
 
-void require_at_most(std::uint64_t value, std::uint64_t limit, const Place& place,
-                     const char* what) {
-  if (value <= limit) return;
+[[noreturn]] void refuse_above(std::uint64_t value, std::uint64_t limit, const Place& place,
+                               const char* what) {
   refuse(place, std::string(what) + " is " + std::to_string(value) + ", the limit is " +
                     std::to_string(limit));
+}
+
+inline void require_at_most(std::uint64_t value, std::uint64_t limit, const Place& place,
+                            const char* what) {
+  if (value > limit) refuse_above(value, limit, place, what);
 }
 
 // A tile of the array is a rectangle of 32x32 quadrants, and not a single one of them: tile sizes
@@ -102,6 +106,7 @@ void validate_lane(Engine engine, const Instruction& i, const ProgramLimits& lim
 // Semaphores that an entry of a queue names, by position.
 void validate_semaphores(const Program& program, std::uint32_t first_wait, std::uint16_t wait_count,
                          std::uint16_t signal, const Place& place) {
+  if (wait_count == 0 && signal == kNoSemaphore && first_wait <= program.waits.size()) return;
   const std::size_t known = program.semaphores.size();
   const auto require_known = [&](std::uint16_t semaphore) {
     if (semaphore < known) return;

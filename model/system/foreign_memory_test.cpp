@@ -271,6 +271,23 @@ TEST(SeveralStreams, AnAnswerThatIsAnErrorOrMissingNamesTheStreamThatAsked) {
   }
 }
 
+TEST(Banks, WithoutTimingsNameTheModuleAndTheKeys) {
+  GpuDeviceSpec device = exemplar_gpu();
+  device.hbm.model = "banks";
+  ProgramBuilder builder("none", gpu_streams(false));
+  Grid grid;
+  add_ctas(grid, 1, Seconds(1e-6));
+  emit_grid(builder, grid, {});
+  const Program program = std::move(builder).finish();
+  const auto message = [&] {
+    return message_of<UserError>([&] { simulate(GpuMachine{device}, program); });
+  };
+  EXPECT_THAT(message(), AllOf(HasSubstr("memory gpu0."), HasSubstr("device.hbm.standard"),
+                               HasSubstr("device.hbm.model")));
+  device.hbm.standard = "hbm3";
+  EXPECT_THAT(message(), AllOf(HasSubstr("memory gpu0."), HasSubstr("device.hbm.stacks")));
+}
+
 TEST(Banks, AreRefusedForDimmsWithTheKey) {
   EXPECT_THAT(message_of<UserError>([] { run_cpu("banks"); }),
               AllOf(HasSubstr("device.dram.model"), HasSubstr("'rate'")));

@@ -199,7 +199,7 @@ TEST(GpuStreamsLaws, StreamsThatWaitForOneAnotherAreNamedWithTheirEntries) {
     program.streams.push_back({"stream" + std::to_string(s), std::vector<Grid>{grid}});
   }
   EXPECT_THAT(message_of<UserError>([&] { simulate(GpuMachine{exemplar_gpu()}, program); }),
-              AllOf(HasSubstr("deadlocks"), HasSubstr("stream0[0] copy"), HasSubstr("'a'"),
+              AllOf(HasSubstr("deadlocks on gpu0"), HasSubstr("stream0[0] copy"), HasSubstr("'a'"),
                     HasSubstr("stream1[0] copy"), HasSubstr("'b'")));
 }
 

@@ -154,8 +154,12 @@ Execution run_on_machine(const Program& program,
   for (std::size_t number = 0; number < executors.size(); ++number) {
     const Executor* executor = executors[number];
     if (!executor->finished()) {
-      throw UserError("program '" + program.name + "' deadlocks on core " + std::to_string(number) +
-                      ":" + executor->describe_blocked());
+      std::string path = machine->path_of(number);
+      path.pop_back();  // the dot
+      throw UserError("program '" + program.name + "' deadlocks on " + path + ":" +
+                      executor->describe_blocked() +
+                      "\n  one of them has to begin first: a `take` less, or a semaphore that "
+                      "holds something from the start (semaphores)");
     }
     result.end = std::max(result.end, executor->execution().end);
     executor->add_activity(machine->path_of(number), result.modules);

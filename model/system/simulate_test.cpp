@@ -79,8 +79,10 @@ TEST(Simulate, ADeadlockSaysWhoWaitsForWhatOnWhichCore) {
   Program stuck = two_steps();
   stuck.engine(Engine::kScalar).clear();  // nobody signals any more
   EXPECT_EQ(failure(stuck),
-            "program 'two' deadlocks on core 0:\n"
-            "  vector[0] tensor_copy waits for semaphore 'scalar' to reach 1; it is 0");
+            "program 'two' deadlocks on chip0.core0:\n"
+            "  vector[0] tensor_copy waits for semaphore 'scalar' to reach 1; it is 0\n"
+            "  one of them has to begin first: a `take` less, or a semaphore that holds something "
+            "from the start (semaphores)");
 }
 
 TEST(Simulate, ACycleOfWaitsNamesEveryBlockedQueue) {

@@ -161,7 +161,7 @@ queues:
     run(text);
     FAIL() << "the program cannot end";
   } catch (const UserError& error) {
-    EXPECT_THAT(error.what(), testing::HasSubstr("program 'circle' deadlocks on core 0"));
+    EXPECT_THAT(error.what(), testing::HasSubstr("program 'circle' deadlocks on chip0.core0"));
     EXPECT_THAT(
         error.what(),
         testing::HasSubstr("scalar[0] activate waits for semaphore 'a' to reach 1; it is 0"));

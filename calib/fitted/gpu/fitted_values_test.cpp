@@ -31,27 +31,28 @@ std::size_t count_of(const std::string& kind) {
 }
 
 TEST(FittedValues, KernelsHaveFew) {
-  EXPECT_LT(count_of("gemm"), 290U);
-  EXPECT_LT(count_of("attention"), 490U);
-  EXPECT_LT(count_of("operator"), 450U);
-  EXPECT_LT(count_of("experts"), 290U);
-  EXPECT_LT(count_of("mla"), 230U);
-  EXPECT_LT(count_of("mla_products"), 160U);
-  EXPECT_LT(count_of("state_space"), 240U);
+  EXPECT_LE(count_of("gemm"), 240U);
+  EXPECT_LE(count_of("attention"), 474U);
+  EXPECT_LE(count_of("attention_block"), 171U);
+  EXPECT_LE(count_of("operator"), 394U);
+  EXPECT_LE(count_of("experts"), 287U);
+  EXPECT_LE(count_of("mla"), 198U);
+  EXPECT_LE(count_of("mla_products"), 96U);
+  EXPECT_LE(count_of("state_space"), 156U);
+  EXPECT_LE(count_of("collective"), 50U);
+  EXPECT_LE(count_of("expert_exchange"), 66U);
 }
 
-// The aim is 900 of all kinds. Who adds a value takes another away, or says here why not: layers of
-// attention brought 202, in place of numbers that were chosen by hand and counted nowhere; kernels
-// of experts gave 277, as one set stands for each kind of kernel on a chip.
+// The aim is 900 of all kinds. Who adds a value takes another away, or says here why not.
 TEST(FittedValues, AllKindsTogetherDoNotGrow) {
   std::size_t all = 0;
-  for (const char* kind : {"gemm", "attention", "operator", "experts", "mla", "mla_products",
-                           "state_space", "attention_block"}) {
+  for (const char* kind : {"gemm", "attention", "attention_block", "operator", "experts", "mla",
+                           "mla_products", "state_space", "collective", "expert_exchange"}) {
     RecordProperty(kind, static_cast<int>(count_of(kind)));
     all += count_of(kind);
   }
   RecordProperty("all", static_cast<int>(all));
-  EXPECT_LE(all, 2312U);
+  EXPECT_LE(all, 2132U);
 }
 
 TEST(FittedValues, ATableThatIsLikeAnotherStatesTheFewerPart) {
@@ -59,7 +60,7 @@ TEST(FittedValues, ATableThatIsLikeAnotherStatesTheFewerPart) {
     std::size_t shared = 0;
     for (const StatedFactors& set : stated_of(kind)) {
       if (!set.like) continue;
-      EXPECT_LE(set.own.size(), 10U) << kind << ", like " << set.like->table;
+      EXPECT_LE(set.own.size(), 11U) << kind << ", like " << set.like->table;
       ++shared;
     }
     EXPECT_GE(3 * shared, stated_of(kind).size()) << kind;  // at least a third of the tables

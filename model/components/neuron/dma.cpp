@@ -45,6 +45,7 @@ bool DmaEngines::finished(std::size_t ring) const {
 void DmaEngines::issue(std::size_t index) {
   RingState& ring = rings_[index];
   const std::vector<Transfer>& pending = transfers(index);
+  const Ticks now = now_ticks();
   while (ring.next < pending.size()) {
     const Transfer& transfer = pending[ring.next];
     const auto readiness = shared_.semaphores.check(
@@ -53,7 +54,7 @@ void DmaEngines::issue(std::size_t index) {
       shared_.semaphores.notify(readiness.blocked_on, readiness.threshold, ring);
       break;
     }
-    const Ticks at = std::max({readiness.at, ring.last_issue, now_ticks()});
+    const Ticks at = std::max({readiness.at, ring.last_issue, now});
     const bool waited = readiness.at > ring.last_issue;
     ring.last_issue = at;
     const auto number = static_cast<std::uint32_t>(ring.next);
@@ -63,7 +64,7 @@ void DmaEngines::issue(std::size_t index) {
     ring.ready_at.push_back(at + start_latency_);
     ++ring.next;
   }
-  if (!serving_) schedule_wake();
+  if (!serving_) schedule_wake(now);
 }
 
 void DmaEngines::service() {
@@ -78,10 +79,10 @@ void DmaEngines::service() {
   while (occupancy_.first_free() <= now) {
     RingState* const ring = due_ring(now);
     if (ring == nullptr) break;
-    begin(*ring);
+    begin(*ring, now);
   }
   serving_ = false;
-  schedule_wake();
+  schedule_wake(now);
 }
 
 DmaEngines::RingState* DmaEngines::due_ring(Ticks now) {
@@ -92,13 +93,12 @@ DmaEngines::RingState* DmaEngines::due_ring(Ticks now) {
   return nullptr;
 }
 
-void DmaEngines::begin(RingState& ring) {
+void DmaEngines::begin(RingState& ring, Ticks now) {
   const auto index = static_cast<std::uint32_t>(ring.begun);
   const Transfer& transfer = transfers(ring.index)[index];
-  const Ticks now = now_ticks();
-  Ticks end = occupy_engines(transfer);
+  Ticks end = occupy_engines(transfer, now);
   if (transfer.direction != TransferDirection::kOnChip) {
-    const Ticks memory_end = pass_hbm(transfer, ring.index, index);
+    const Ticks memory_end = pass_hbm(transfer, ring.index, index, now);
     if (memory_end > end) {  // the memory is the slower one: the engines stay occupied
       shared_.execution.dma_busy +=
           (memory_end - end) * static_cast<Ticks>(occupancy_.taken()) / spec_.engines;
@@ -128,15 +128,16 @@ void DmaEngines::begin(RingState& ring) {
   }
 }
 
-Ticks DmaEngines::occupy_engines(const Transfer& transfer) {
-  const Ticks descriptor =
-      to_ticks(descriptor_time(spec_, engine_bytes(spec_, transfer), rate_fraction_));
+Ticks DmaEngines::occupy_engines(const Transfer& transfer, Ticks now) {
+  const Seconds time = descriptor_time(spec_, engine_bytes(spec_, transfer), rate_fraction_);
+  const Ticks descriptor = descriptor_ticks_.of(time.value() * kTicksPerSecond);
   shared_.execution.dma_busy +=
       static_cast<Ticks>(transfer.descriptors) * descriptor / spec_.engines;
-  return occupancy_.occupy(transfer.descriptors, descriptor, now_ticks());
+  return occupancy_.occupy(transfer.descriptors, descriptor, now);
 }
 
-Ticks DmaEngines::pass_hbm(const Transfer& transfer, std::size_t ring, std::size_t index) {
+Ticks DmaEngines::pass_hbm(const Transfer& transfer, std::size_t ring, std::size_t index,
+                           Ticks now) {
   const bool load = transfer.direction == TransferDirection::kLoad;
   MemoryAccess access;
   access.command = load ? tlm::TLM_READ_COMMAND : tlm::TLM_WRITE_COMMAND;
@@ -150,7 +151,7 @@ Ticks DmaEngines::pass_hbm(const Transfer& transfer, std::size_t ring, std::size
     return shared_.program.place(static_cast<std::size_t>(kEngineCount) + ring, index);
   };
   const Speaker speaker{std::cref(place)};  // which a std::function holds without allocating
-  const Ticks end = now_ticks() + path_.pass(*hbm.operator->(), hbm.name(), access, 0, speaker);
+  const Ticks end = now + path_.pass(*hbm.operator->(), hbm.name(), access, 0, speaker);
   (load ? shared_.execution.loaded_bytes : shared_.execution.stored_bytes) += transfer.bytes();
   return end;
 }
@@ -166,7 +167,7 @@ void DmaEngines::complete(const InFlight& done) {
   }
 }
 
-void DmaEngines::schedule_wake() {
+void DmaEngines::schedule_wake(Ticks now) {
   Ticks next = -1;
   const auto consider = [&next](Ticks time) { next = next < 0 ? time : std::min(next, time); };
   if (!in_flight_.empty()) consider(in_flight_.top().time);
@@ -175,7 +176,7 @@ void DmaEngines::schedule_wake() {
   }
   if (next < 0 || next == wake_at_) return;
   wake_at_ = next;
-  wake_.notify(to_sc_time(std::max<Ticks>(0, next - now_ticks())));
+  wake_.notify(to_sc_time(std::max<Ticks>(0, next - now)));
 }
 
 }  // namespace foretell

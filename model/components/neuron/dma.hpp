@@ -64,12 +64,12 @@ class DmaEngines : public sc_core::sc_module {
   void issue(std::size_t index);  // of the ring
   // The ring whose turn it is among those with a transfer ready; nullptr: none.
   RingState* due_ring(Ticks now);
-  void begin(RingState& ring);
+  void begin(RingState& ring, Ticks now);
   void complete(const InFlight& done);
-  void schedule_wake();
+  void schedule_wake(Ticks now);
   // Occupies engines for the descriptors; returns when the last of them is done.
-  Ticks occupy_engines(const Transfer& transfer);
-  Ticks pass_hbm(const Transfer& transfer, std::size_t ring, std::size_t index);
+  Ticks occupy_engines(const Transfer& transfer, Ticks now);
+  Ticks pass_hbm(const Transfer& transfer, std::size_t ring, std::size_t index, Ticks now);
 
   const DmaSpec& spec_;
   double rate_fraction_;
@@ -84,6 +84,7 @@ class DmaEngines : public sc_core::sc_module {
   ProgramShared& shared_;
   std::vector<RingState> rings_;
   DmaOccupancy occupancy_;
+  WholeTicks descriptor_ticks_;
   std::uint64_t next_address_ = 0;  // of the next tensor whose address is not stated
   MemoryPath path_;
   TimeQueue in_flight_;

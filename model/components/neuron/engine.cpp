@@ -165,7 +165,7 @@ EngineQueue::Slot LaneEngine::schedule(const Instruction& instruction, Ticks rea
                                        EntryRef cause) {
   const Cycles cycles =
       lane_cycles(engine_, spec_, partitions_, instruction) + access_overhead(spec_, instruction);
-  const Ticks duration = std::llround(cycles.value() * ticks_per_cycle_);
+  const Ticks duration = duration_.of(cycles.value() * ticks_per_cycle_);
   const bool waited = ready > free_at_;
   const Ticks begin = waited ? ready : free_at_;
   return {begin, begin + duration, duration, waited ? cause : previous()};
@@ -216,7 +216,7 @@ EngineQueue::Slot TensorEngine::load_stationary(const Instruction& instruction, 
                                                 EntryRef cause) {
   const double rate = cycles_per_column_[static_cast<std::size_t>(instruction.type)];
   const Ticks duration =
-      std::llround(tensor_cycles(spec_, instruction, rate).value() * ticks_per_cycle_);
+      load_duration_.of(tensor_cycles(spec_, instruction, rate).value() * ticks_per_cycle_);
   const Ticks array_free = std::max(shadow_free_, stationary_ready_);
   const bool waited = ready > array_free;
   const Ticks begin = waited ? ready : array_free;
@@ -237,7 +237,7 @@ EngineQueue::Slot TensorEngine::schedule(const Instruction& instruction, Ticks r
     return load_stationary(instruction, ready, cause);
   const double cycles =
       tensor_cycles(spec_, instruction, rate).value() / spec_.sustained_efficiency;
-  const Ticks duration = std::llround(cycles * ticks_per_cycle_);
+  const Ticks duration = duration_.of(cycles * ticks_per_cycle_);
   const bool whole = instruction.tile == 0;
   const auto taken = [&](unsigned quadrant) {
     return whole || (instruction.tile >> quadrant & 1U) != 0;

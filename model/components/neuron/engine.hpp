@@ -110,6 +110,7 @@ class LaneEngine final : public EngineQueue {
   const LaneEngineSpec& spec_;
   int partitions_;  // of SBUF
   double ticks_per_cycle_;
+  WholeTicks duration_;
   bool gpsimd_works_;  // the program has work for it
   CorePorts& ports_;
 };
@@ -130,6 +131,8 @@ class TensorEngine final : public EngineQueue {
 
   const TensorEngineSpec& spec_;
   double ticks_per_cycle_;
+  WholeTicks duration_;       // of matmuls
+  WholeTicks load_duration_;  // of their weights
   std::array<double, kElementTypeCount> cycles_per_column_{};
   Ticks whole_free_ = 0;  // of all quadrants alike; -1: each of quadrant_free_
   std::array<Ticks, 16> quadrant_free_{};

@@ -20,8 +20,13 @@ MemoryServer::MemoryServer(const sc_core::sc_module_name& name, const HbmSpec& s
       bytes_per_tick_(spec.bandwidth.value() / kTicksPerSecond),
       latency_(to_ticks(spec.latency)) {
   if (spec.model == kBankModel) {
-    banks_ = std::make_unique<BankedMemory>(
-        banked_memory(spec, load_memory_timings(spec.standard, "device.hbm.standard")));
+    try {
+      banks_ = std::make_unique<BankedMemory>(
+          banked_memory(spec, load_memory_timings(spec.standard, "device.hbm.standard")));
+    } catch (const UserError& error) {
+      throw UserError("memory " + std::string(this->name()) + ": " + error.what() +
+                      ", or leave device.hbm.model at 'rate'");
+    }
   }
   socket.register_b_transport(this, &MemoryServer::b_transport);
   socket.register_nb_transport_fw(this, &MemoryServer::nb_transport_fw);

@@ -18,27 +18,6 @@ void Semaphores::raise(std::uint16_t semaphore, Ticks time, EntryRef source) {
   }
 }
 
-Semaphores::Readiness Semaphores::check(const Wait* waits, std::uint16_t count) const {
-  Readiness result;
-  result.ready = true;
-  for (std::uint16_t w = 0; w < count; ++w) {
-    const Semaphore& s = semaphores_[waits[w].semaphore];
-    if (waits[w].threshold == 0) continue;
-    if (s.raises.size() < waits[w].threshold) {
-      result.ready = false;
-      result.blocked_on = waits[w].semaphore;
-      result.threshold = waits[w].threshold;
-      return result;
-    }
-    const Raise& raise = s.raises[waits[w].threshold - 1];
-    if (raise.time + latency_ > result.at) {
-      result.at = raise.time + latency_;
-      result.cause = raise.source;
-    }
-  }
-  return result;
-}
-
 void Semaphores::notify(std::uint16_t semaphore, std::uint32_t threshold, SemaphoreWaiter& waiter) {
   semaphores_[semaphore].registrations.push_back({threshold, &waiter});
 }

@@ -49,7 +49,26 @@ class Semaphores {
     std::uint32_t threshold = 0;
   };
   // Looks at `count` waits; does not register.
-  Readiness check(const Wait* waits, std::uint16_t count) const;
+  Readiness check(const Wait* waits, std::uint16_t count) const {
+    Readiness result;
+    result.ready = true;
+    for (const Wait* wait = waits; wait != waits + count; ++wait) {
+      if (wait->threshold == 0) continue;
+      const std::vector<Raise>& raises = semaphores_[wait->semaphore].raises;
+      if (raises.size() < wait->threshold) {
+        result.ready = false;
+        result.blocked_on = wait->semaphore;
+        result.threshold = wait->threshold;
+        return result;
+      }
+      const Raise& raise = raises[wait->threshold - 1];
+      if (raise.time + latency_ > result.at) {
+        result.at = raise.time + latency_;
+        result.cause = raise.source;
+      }
+    }
+    return result;
+  }
 
   // `waiter` is told once when `semaphore` reaches `threshold`, which it has not yet.
   void notify(std::uint16_t semaphore, std::uint32_t threshold, SemaphoreWaiter& waiter);

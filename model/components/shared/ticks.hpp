@@ -14,6 +14,23 @@ using Ticks = std::int64_t;  // femtoseconds
 inline constexpr double kTicksPerSecond = 1e15;
 
 inline Ticks to_ticks(Seconds time) { return std::llround(time.value() * kTicksPerSecond); }
+
+// Whole ticks of one number after another, most of which are like the one before.
+class WholeTicks {
+ public:
+  Ticks of(double ticks) {
+    if (ticks != exact_) {
+      exact_ = ticks;
+      whole_ = std::llround(ticks);
+    }
+    return whole_;
+  }
+
+ private:
+  double exact_ = 0;
+  Ticks whole_ = 0;
+};
+
 inline Seconds to_seconds(Ticks ticks) {
   return Seconds(static_cast<double>(ticks) / kTicksPerSecond);
 }

@@ -11,6 +11,19 @@
 
 namespace foretell {
 
+std::string evidence_text(const FitEvidence& evidence) {
+  std::string text = fmt::format("  prior: {}\n", evidence.prior);
+  for (const std::string& line : evidence.residuals) text += "  " + line + "\n";
+  for (const FactorInterval& interval : evidence.interval80) {
+    const auto& unknown = evidence.not_identified;
+    const bool known = std::count(unknown.begin(), unknown.end(), interval.factor) == 0;
+    text += fmt::format("  {}: {} to {}{}\n", interval.factor, interval.low, interval.high,
+                        known ? "" : " (not determined by the rows; the prior stands)");
+  }
+  for (const std::string& pair : evidence.trade_offs) text += "  trade off: " + pair + "\n";
+  return text;
+}
+
 void add_fit_format_option(CLI::App& command, std::string& format) {
   command.add_option("--format", format, "of what is said: table (default), json or csv")
       ->type_name("FORM");

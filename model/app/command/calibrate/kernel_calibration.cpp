@@ -7,6 +7,7 @@
 #include <set>
 
 #include "calib/fit/evidence.hpp"
+#include "calib/fit/field_values.hpp"
 #include "calib/fit/plan.hpp"
 #include "calib/fit/row_division.hpp"
 #include "calib/validate/left_out_rows.hpp"
@@ -29,6 +30,7 @@ constexpr std::size_t kCrossParts = 4;
 constexpr std::size_t kMinCrossFamilies = 3;
 constexpr std::size_t kSharedRows = 500;  // that tell which factors need values of their own
 constexpr int kSharedEvaluations = 80;    // for each of them, on all rows that are drawn
+constexpr double kSharedWithin = 2e-3;    // of the loss of a fit of all values, to save some
 constexpr int kResamples = 200;           // of the bootstrap over families
 
 std::size_t count_families(const std::vector<KernelSample>& rows) {
@@ -42,24 +44,6 @@ std::size_t count_families(const std::vector<RatioSample>& samples) {
   for (const RatioSample& sample : samples) families.insert(sample.network);
   return families.size();
 }
-
-// What the fields hold before a search, and puts it back.
-class FieldValues {
- public:
-  explicit FieldValues(const FieldList& fields) : fields_(fields) {
-    for (const Field& field : fields.all()) values_.push_back(field.number());
-  }
-  void restore() const {
-    for (std::size_t i = 0; i < values_.size(); ++i) {
-      const Field& field = fields_.all()[i];
-      field.assign(format_quantity(values_[i], field.dimension));
-    }
-  }
-
- private:
-  const FieldList& fields_;
-  std::vector<double> values_;
-};
 
 std::vector<Comparison> compare(const KernelFitTask& task, bool held_out,
                                 const std::function<bool(const KernelSample&)>& wanted) {
@@ -161,20 +145,6 @@ std::vector<std::string> all_but_fixed(const FieldList& fields,
     if (std::count(fixed.begin(), fixed.end(), name) == 0) free.push_back(name);
   }
   return free;
-}
-
-// Of factors that a few rows of the user's have moved: what is known of each.
-std::string evidence_text(const FitEvidence& evidence) {
-  std::string text = fmt::format("  prior: {}\n", evidence.prior);
-  for (const std::string& line : evidence.residuals) text += "  " + line + "\n";
-  for (const FactorInterval& interval : evidence.interval80) {
-    const auto& unknown = evidence.not_identified;
-    const bool known = std::count(unknown.begin(), unknown.end(), interval.factor) == 0;
-    text += fmt::format("  {}: {} to {}{}\n", interval.factor, interval.low, interval.high,
-                        known ? "" : " (not determined by the rows; the prior stands)");
-  }
-  for (const std::string& pair : evidence.trade_offs) text += "  trade off: " + pair + "\n";
-  return text;
 }
 
 bool tells_interval(const KernelFitTask& task) {
@@ -324,19 +294,36 @@ void KernelCalibration::search_own(KernelFitTask& task, const KernelFactorSet& s
   fit_rows(task, rows, own, options, kNoBelief);
 }
 
-// The factors of another table but for the few whose own values gain enough.
-KernelFactorSet KernelCalibration::shared_set(KernelFitTask& task, const SharingRule& rule) const {
-  FieldList& fields = *task.fields;
-  const std::vector<std::string> candidates = all_but_fixed(fields, load_start(task));
-  const FactorTexts starts = factor_texts(fields);
+// The loss of the best that is known with a value for each factor: of a search from where the plan
+// says or of an earlier fit. `fields` hold those values.
+double KernelCalibration::loss_of_all_values(KernelFitTask& task,
+                                             const std::vector<std::size_t>& rows) const {
+  const double found_loss = search(task, rows).loss;
   const KernelFactorsLibrary so_far(folder_);  // what lies in the folder of --output is no input
   const KernelFactorSet* earlier = so_far.find(device_.id, task.name);
+  if (earlier == nullptr) return found_loss;
+  const FieldValues found(*task.fields);
+  clear_fields(*task.fields);
+  read_factor_set(*earlier, *task.fields);
+  const double earlier_loss = loss_of(task, rows);
+  if (earlier_loss < found_loss) return earlier_loss;
+  found.restore();
+  return found_loss;
+}
+
+// The factors of another table but for the few that it takes to come close to a fit of all.
+KernelFactorSet KernelCalibration::shared_set(KernelFitTask& task, const SharingRule& rule) const {
+  FieldList& fields = *task.fields;
+  const std::vector<std::string> fixed = load_start(task);
+  const std::vector<std::string> candidates = all_but_fixed(fields, fixed);
+  const FactorTexts starts = factor_texts(fields);
+  const std::vector<std::size_t> some = draw_rows(task.fit.size(), kSharedRows, seed());
+  double reached = loss_of_all_values(task, some);
+  FactorTexts hints = factor_texts(fields);
   const KernelFactorSet& like = *known_->find(rule.like.device, rule.like.table);
   KernelFactorSet set;
   set.stated.like = rule.like;
-  for (const Field& field : fields.all()) {
-    field.assign(format_quantity(std::max(0.0, field.min), field.dimension));
-  }
+  clear_fields(fields);
   for (const auto& entry : like.factors) {
     const std::string& name = entry.first;
     const bool applies = std::any_of(starts.begin(), starts.end(),
@@ -347,12 +334,21 @@ KernelFactorSet KernelCalibration::shared_set(KernelFitTask& task, const Sharing
       set.stated.like->without.push_back(name);
     }
   }
+  const FieldValues shared(fields);
+  FitOptions around;  // the shared values, with all of them its own
+  around.starts = 1;
+  around.evaluations = settings_.evaluations;
+  const double close = fit_rows(task, some, all_but_fixed(fields, fixed), around, kNoBelief);
+  if (close < reached) {
+    reached = close;
+    hints = factor_texts(fields);
+  }
+  shared.restore();
   SharedFitOptions options;
   options.most = rule.own;
-  const std::vector<std::size_t> some = draw_rows(task.fit.size(), kSharedRows, seed());
-  const SharedFit fit =
-      fit_shared(fields, candidates, earlier == nullptr ? starts : earlier->factors, options,
-                 observations_of(task, some), [&] { return seconds_of(task, some); });
+  options.enough = reached + kSharedWithin;
+  const SharedFit fit = fit_shared(fields, candidates, hints, options, observations_of(task, some),
+                                   [&] { return seconds_of(task, some); });
   for (const std::string& name : fit.own) set.stated.own.emplace_back(name, "");
   const std::vector<std::size_t> drawn = draw_rows(task.fit.size(), settings_.rows, seed());
   search_own(task, set, drawn);

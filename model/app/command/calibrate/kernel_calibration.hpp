@@ -117,6 +117,7 @@ class KernelCalibration {
   void keep_better(KernelFitTask& task, const std::vector<std::size_t>& rows, KernelFit& fit) const;
   void search_own(KernelFitTask& task, const KernelFactorSet& set,
                   const std::vector<std::size_t>& rows) const;
+  double loss_of_all_values(KernelFitTask& task, const std::vector<std::size_t>& rows) const;
   std::vector<std::string> free_factors(KernelFitTask& task, const KernelFactorSet& set) const;
   std::string plan_path() const;
   std::uint64_t seed() const;

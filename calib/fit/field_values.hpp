@@ -1,0 +1,36 @@
+// What fields hold before a search, to put it back.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+#include "model/config/fields.hpp"
+
+namespace foretell {
+
+class FieldValues {
+ public:
+  explicit FieldValues(const FieldList& fields) : fields_(fields) {
+    for (const Field& field : fields.all()) values_.push_back(field.number());
+  }
+  void restore() const {
+    for (std::size_t i = 0; i < values_.size(); ++i) {
+      const Field& field = fields_.all()[i];
+      field.assign(format_quantity(values_[i], field.dimension));
+    }
+  }
+
+ private:
+  const FieldList& fields_;
+  std::vector<double> values_;
+};
+
+// Zero, or the least that a field may hold.
+inline void clear_fields(const FieldList& fields) {
+  for (const Field& field : fields.all()) {
+    field.assign(format_quantity(std::max(0.0, field.min), field.dimension));
+  }
+}
+
+}  // namespace foretell
