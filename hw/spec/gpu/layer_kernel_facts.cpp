@@ -65,9 +65,9 @@ LayerTile read_tile(const Node& node) {
                     ": a tile is [rows, columns], and where they differ the bytes of a stage and "
                     "how many thread blocks share an SM");
   }
-  LayerTile tile{plain_number(node.items[0]), plain_number(node.items[1])};
-  if (node.items.size() > 2) tile.stage_bytes = plain_number(node.items[2]);
-  if (node.items.size() > 3) tile.resident = plain_number(node.items[3]);
+  LayerTile tile{number_at(node.items[0], "tile"), number_at(node.items[1], "tile")};
+  if (node.items.size() > 2) tile.stage_bytes = number_at(node.items[2], "tile");
+  if (node.items.size() > 3) tile.resident = number_at(node.items[3], "tile");
   if (!(tile.rows > 0) || !(tile.columns > 0) || !(tile.resident >= 1)) {
     throw UserError(node.where() +
                     ": rows and columns of a tile are above 0, thread blocks 1 or more");
@@ -81,7 +81,7 @@ UntunedTile read_untuned_tile(const Node& node) {
   untuned.tile = read_tile(node.required("tile", "untuned"));
   if (const Node* tokens = node.find("up_to")) {
     untuned.up_to_experts = tokens->text == "experts";
-    if (!untuned.up_to_experts) untuned.most_tokens = plain_number(*tokens);
+    if (!untuned.up_to_experts) untuned.most_tokens = number_at(*tokens, "up_to");
   }
   return untuned;
 }
