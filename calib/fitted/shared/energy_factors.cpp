@@ -9,33 +9,19 @@
 #include "hw/spec/shared/data_folder.hpp"
 #include "model/base/errors.hpp"
 #include "model/config/document.hpp"
-#include "model/config/unit_text.hpp"
+#include "model/config/node_number.hpp"
 
 namespace foretell {
 namespace {
 
 namespace fs = std::filesystem;
 
-double plain_number(const Node& node, const std::string& path, double min, double max) {
-  double value = 0;
-  try {
-    value = parse_quantity(node.as_text(path), Dimension{});
-  } catch (const UserError& error) {
-    throw UserError(node.where() + ": " + path + ": " + error.what());
-  }
-  if (value < min || value > max) {
-    throw UserError(node.where() + ": " + path + ": '" + node.text + "' is outside " +
-                    std::to_string(min) + " .. " + std::to_string(max));
-  }
-  return value;
-}
-
 double fact(const Node& root, const std::string& key, double min, double max) {
   const Node& entry = root.required(key, "");
   entry.only_keys({"value", "source", "kind", "why"}, key);
   entry.required("source", key);
   entry.required("kind", key);
-  return plain_number(entry.required("value", key), key, min, max);
+  return number_at(entry.required("value", key), key, min, max);
 }
 
 // Facts of a device without measurements are those of its family, watts as shares of the limit of
@@ -85,7 +71,7 @@ void read_energy_factors(const Node& root, DeviceEnergy& energy) {
     if (entry == nullptr) continue;
     constexpr double kMaxFactor = 1e6;
     energy.factors.*member =
-        plain_number(entry->required("value", name), "factors." + name, 0, kMaxFactor);
+        number_at(entry->required("value", name), "factors." + name, 0, kMaxFactor);
     const Node* identified = entry->find("identified");
     const bool is_known = identified != nullptr && identified->as_text(name) == "yes";
     if (energy.is_calibrated && is_known) energy.calibrated.insert(name);
@@ -96,8 +82,8 @@ std::pair<double, double> ratios_in(const Node& interval, const std::string& pat
   if (!interval.is_list() || interval.items.size() != 2)
     throw UserError(interval.where() + ": " + path + ": expected two numbers: [low, high]");
   constexpr double kMaxRatio = 100;
-  return {plain_number(interval.items[0], path, 0, kMaxRatio),
-          plain_number(interval.items[1], path, 0, kMaxRatio)};
+  return {number_at(interval.items[0], path, 0, kMaxRatio),
+          number_at(interval.items[1], path, 0, kMaxRatio)};
 }
 
 void read_intervals(const Node& root, DeviceEnergy& energy) {
