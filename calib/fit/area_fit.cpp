@@ -57,9 +57,10 @@ KnownDies known_dies() {
     die.sms = required_number(one, "sms");
     die.array = required_number(one, "array") / 512;
     constexpr double kKibPerMib = 1024;
-    die.sram =
-        die.sms * (required_number(common, "registers_kib") + required_number(one, "l1_kib")) / kKibPerMib +
-        required_number(one, "l2_mib");
+    die.sram = die.sms *
+                   (required_number(common, "registers_kib") + required_number(one, "l1_kib")) /
+                   kKibPerMib +
+               required_number(one, "l2_mib");
     die.interfaces = required_number(one, "interfaces");
     known.dies.push_back(die);
     const Node& process = processes.required(die.node, "nodes");

@@ -181,7 +181,7 @@ inline std::vector<SummaryMetric> summary_metric_rows() {
       {&S::calibrated_energy, "calibrated_energy", "calibrated_energy", "calibrated energy", "",
        true, M::kNowhere, "", "share of the joules that rests on constants measured on the device"},
       {&S::area_mm2, "area_mm2", "area_mm2", "area of dies", "mm2", false, M::kNowhere, "",
-       "of the dies of a device"},
+       "of the dies of a device; of NeuronCores that of the parts they state, not calibrated"},
       {&S::cost_to_make_usd, "cost_to_make_usd", "cost_to_make_usd", "cost to make", "USD", false,
        M::kNowhere, "", "of a device: dies, memory and package; not its price"},
   };

@@ -4,9 +4,7 @@
 
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <set>
 
-#include "hw/spec/gpu/kernel_library.hpp"
 #include "model/app/request/prediction.hpp"
 #include "reports/record/testing/temporary_folder.hpp"
 #include "workloads/ir/precision.hpp"
@@ -400,43 +398,6 @@ TEST(GpuLaws, AWindowSavesTimeInLongContextsAndNothingInShortOnes) {
   EXPECT_EQ(predict(request).summary.call_s, within);
 }
 
-// Which libraries there are, and whose kernels run where nobody says, are data.
-TEST(GpuLaws, ALibraryRunsItsOwnKernels) {
-  Request request = llama();
-  request.output_len = 8;
-  std::set<double> calls;
-  for (const KernelLibrary& library : kernel_libraries().all()) {
-    if (!library.runs_networks) continue;
-    request.library = library.id;
-    const RunRecord record = predict(request);
-    EXPECT_EQ(record.context.scenario.library, library.id);
-    calls.insert(record.summary.call_s);
-  }
-  EXPECT_GE(calls.size(), 3U);
-  request.library = kernel_libraries().choice().networks;
-  const double usual = call_of(request);
-  request.library.clear();
-  EXPECT_EQ(call_of(request), usual);
-}
-
-// Kernels that read the cache once per query head read it four times where four share a head of
-// keys.
-TEST(GpuLaws, ReleasesWithKernelsOfOneHeadAreSlowerWhereHeadsShareKeys) {
-  const KernelLibrary& library = kernel_libraries().of_networks("");
-  ASSERT_FALSE(library.one_head.empty());
-  Request request = llama();
-  request.input_len = 8000;
-  request.output_len = 8;
-  request.batch = 16;
-  request.library_release = library.first_release;
-  const double before = *predict(request).summary.tpot_s;
-  request.library_release = library.one_head_until;
-  const double since = *predict(request).summary.tpot_s;
-  EXPECT_GT(before, since);
-  request.library_release.clear();
-  EXPECT_EQ(*predict(request).summary.tpot_s, since);
-}
-
 TEST(GpuLaws, OneRankOfContextIsNone) {
   Request request = llama();
   const std::string without = to_json(predict(request));
@@ -457,44 +418,6 @@ TEST(GpuLaws, RanksOfContextDivideTheCacheAndCountAsGpus) {
   EXPECT_NEAR(four.summary.memory->kv_cache_bytes * 4, one.summary.memory->kv_cache_bytes,
               0.001 * one.summary.memory->kv_cache_bytes);
   EXPECT_EQ(four.summary.memory->weights_bytes, one.summary.memory->weights_bytes);
-}
-
-// A query waits for its answer: the host's part is the same whatever the batch, and of the call
-// alone.
-TEST(GpuLaws, AQueryByQueryLibraryAddsItsHostToEveryForwardPass) {
-  const KernelLibrary& library = kernel_libraries().of_networks("tensorrt-queries");
-  ASSERT_GT(library.per_call, Seconds(0));
-  Request request = bert();
-  for (const int batch : {1, 8}) {
-    request.batch = batch;
-    request.library.clear();
-    const double kernels = call_of(request);
-    request.library = "tensorrt-queries";
-    EXPECT_NEAR(call_of(request), kernels + library.per_call.value(), 1e-9) << batch;
-  }
-  Request generation = llama();
-  const double before = *predict(generation).summary.tpot_s;
-  generation.library = "tensorrt-queries";
-  EXPECT_NEAR(*predict(generation).summary.tpot_s, before, 1e-9);
-}
-
-// Up to a release prompts take a time for every layer, however long they are and on however many
-// GPUs; tokens do not.
-TEST(GpuLaws, PromptsOfOlderReleasesTakeATimeForEveryLayer) {
-  const KernelLibrary& library = kernel_libraries().of_networks("");
-  ASSERT_GT(library.per_prompt_layer, Seconds(0));
-  Request request = llama();
-  request.output_len = 2;
-  const double layers = 32;
-  for (const int input : {128, 2048}) {
-    request.input_len = input;
-    request.library_release = library.per_prompt_layer_until;
-    const RunSummary since = predict(request).summary;
-    request.library_release = "0.9";
-    const RunSummary before = predict(request).summary;
-    EXPECT_NEAR(*before.ttft_s - *since.ttft_s, layers * library.per_prompt_layer.value(), 1e-9);
-    EXPECT_DOUBLE_EQ(*before.tpot_s, *since.tpot_s);
-  }
 }
 
 }  // namespace

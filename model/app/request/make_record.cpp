@@ -198,14 +198,16 @@ RunSummary summary_of(const ResolvedWorkload& resolved, const SystemFacts& facts
   return summary;
 }
 
-void set_area(const DieArea& area, RunRecord& record) {
+// What changes the hardware is asked for its area too, so it is then that a note says what it is
+// worth.
+void set_area(const DieArea& area, const Request& request, RunRecord& record) {
   record.summary.area_mm2 = area.area_mm2;
   record.summary.cost_to_make_usd = area.cost_usd();
-  if (!area.is_published) {
+  const bool is_what_if = !request.set.empty() || !request.node.empty() || !request.hbm.empty();
+  if (!area.is_published && is_what_if) {
     record.context.notes.emplace_back(
         "area: not calibrated; nothing is published of these dies: the parts that the device "
-        "states, "
-        "each as large as on GPUs");
+        "states, each as large as on GPUs");
   }
   if (area.dies == 1) return;
   record.context.notes.push_back(
@@ -255,7 +257,8 @@ RunRecord make_record(const ResolvedWorkload& resolved, const SystemFacts& facts
   const ProcessChange change{resolved.request.node, resolved.request.hbm};
   if (facts.energy) set_energy(resolved, *facts.energy, metrics, figures, record);
   put_figures(figures, record.summary);
-  if (const auto area = die_area(facts.device, facts.parameters, change)) set_area(*area, record);
+  if (const auto area = die_area(facts.device, facts.parameters, change))
+    set_area(*area, resolved.request, record);
   check_record(record);
   return record;
 }

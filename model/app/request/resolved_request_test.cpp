@@ -354,9 +354,9 @@ TEST(Intervals, BadFilesSayWhere) {
     return message_of<UserError>([&] { IntervalTable::parse(text, "i.yaml"); });
   };
   EXPECT_THAT(error("default: {low: 1.2, high: 2, why: x}\n"),
-              HasSubstr("i.yaml:1: low: '1.2' has to be"));
+              HasSubstr("i.yaml:1: low: '1.2' is outside"));
   EXPECT_THAT(error("default: {low: 0.5, high: 0.9, why: x}\n"),
-              HasSubstr("high: '0.9' has to be"));
+              HasSubstr("high: '0.9' is outside"));
   EXPECT_THAT(error("default: {low: 0.5, high: 2}\n"), HasSubstr("why"));
   EXPECT_THAT(
       error("default: {low: 0.5, high: 2, why: x}\nintervals:\n"

@@ -1,0 +1,111 @@
+// What a library of kernels says of itself moves networks on GPUs as it should.
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "hw/spec/gpu/kernel_library.hpp"
+#include "model/app/request/prediction.hpp"
+
+namespace foretell {
+namespace {
+
+Request encoder_on_h100() {
+  Request request;
+  request.system = "h100-sxm";
+  request.workload = "bert-large-uncased";
+  request.dtype = "bf16";
+  request.batch = 8;
+  request.seq_len = 128;
+  return request;
+}
+
+Request generation_on_h100() {
+  Request request;
+  request.system = "h100-sxm-x8";
+  request.workload = "llama-3-8b";
+  request.dtype = "bf16";
+  request.tp = 2;
+  request.input_len = 512;
+  request.output_len = 300;
+  return request;
+}
+
+double time_of_call(const Request& request) { return predict(request).summary.call_s; }
+
+// Which libraries there are, and whose kernels run where nobody says, are data.
+TEST(GpuLibraryLaws, ALibraryRunsItsOwnKernels) {
+  Request request = generation_on_h100();
+  request.output_len = 8;
+  std::set<double> calls;
+  for (const KernelLibrary& library : kernel_libraries().all()) {
+    if (!library.runs_networks) continue;
+    request.library = library.id;
+    const RunRecord record = predict(request);
+    EXPECT_EQ(record.context.scenario.library, library.id);
+    calls.insert(record.summary.call_s);
+  }
+  EXPECT_GE(calls.size(), 3U);
+  request.library = kernel_libraries().choice().networks;
+  const double usual = time_of_call(request);
+  request.library.clear();
+  EXPECT_EQ(time_of_call(request), usual);
+}
+
+// Kernels that read the cache once per query head read it four times where four share a head of
+// keys.
+TEST(GpuLibraryLaws, ReleasesWithKernelsOfOneHeadAreSlowerWhereHeadsShareKeys) {
+  const KernelLibrary& library = kernel_libraries().of_networks("");
+  ASSERT_FALSE(library.one_head.empty());
+  Request request = generation_on_h100();
+  request.input_len = 8000;
+  request.output_len = 8;
+  request.batch = 16;
+  request.library_release = library.first_release;
+  const double before = *predict(request).summary.tpot_s;
+  request.library_release = library.one_head_until;
+  const double since = *predict(request).summary.tpot_s;
+  EXPECT_GT(before, since);
+  request.library_release.clear();
+  EXPECT_EQ(*predict(request).summary.tpot_s, since);
+}
+
+// A query waits for its answer: the host's part is the same whatever the batch, and of the call
+// alone.
+TEST(GpuLibraryLaws, AQueryByQueryLibraryAddsItsHostToEveryForwardPass) {
+  const KernelLibrary& library = kernel_libraries().of_networks("tensorrt-queries");
+  ASSERT_GT(library.per_call, Seconds(0));
+  Request request = encoder_on_h100();
+  for (const int batch : {1, 8}) {
+    request.batch = batch;
+    request.library.clear();
+    const double kernels = time_of_call(request);
+    request.library = "tensorrt-queries";
+    EXPECT_NEAR(time_of_call(request), kernels + library.per_call.value(), 1e-9) << batch;
+  }
+  Request generation = generation_on_h100();
+  const double before = *predict(generation).summary.tpot_s;
+  generation.library = "tensorrt-queries";
+  EXPECT_NEAR(*predict(generation).summary.tpot_s, before, 1e-9);
+}
+
+// Up to a release prompts take a time for every layer, however long they are and on however many
+// GPUs; tokens do not.
+TEST(GpuLibraryLaws, PromptsOfOlderReleasesTakeATimeForEveryLayer) {
+  const KernelLibrary& library = kernel_libraries().of_networks("");
+  ASSERT_GT(library.per_prompt_layer, Seconds(0));
+  Request request = generation_on_h100();
+  request.output_len = 2;
+  const double layers = 32;
+  for (const int input : {128, 2048}) {
+    request.input_len = input;
+    request.library_release = library.per_prompt_layer_until;
+    const RunSummary since = predict(request).summary;
+    request.library_release = "0.9";
+    const RunSummary before = predict(request).summary;
+    EXPECT_NEAR(*before.ttft_s - *since.ttft_s, layers * library.per_prompt_layer.value(), 1e-9);
+    EXPECT_DOUBLE_EQ(*before.tpot_s, *since.tpot_s);
+  }
+}
+
+}  // namespace
+}  // namespace foretell
