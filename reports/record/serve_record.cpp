@@ -129,9 +129,10 @@ void check_numbers(const ServeRecord& record, const std::string& where) {
                                                                {"itl_s", &summary.itl_s},
                                                                {"e2e_s", &summary.e2e_s}};
   for (const auto& [name, one] : all) {
-    for (const NamedStatistic& statistic : kServeStatistics)
+    for (const NamedStatistic& statistic : kServeStatistics) {
       check(one->*statistic.value >= 0,
             std::string("summary.") + name + ": a time is not negative");
+    }
   }
   check(summary.output_tokens_per_s >= 0, "summary.output_tokens_per_s: a rate is not negative");
   for (const ServeSecond& one : record.timeline) {
@@ -151,8 +152,9 @@ std::vector<std::string> serve_statistic_names() {
 }
 
 double value_of(const ServeStatistic& statistic, const std::string& name) {
-  for (const NamedStatistic& one : kServeStatistics)
+  for (const NamedStatistic& one : kServeStatistics) {
     if (name == one.name) return statistic.*one.value;
+  }
   throw unknown_name("statistic", name, serve_statistic_names());
 }
 
@@ -214,8 +216,9 @@ ServeCells cells_of(const ServeRecord& record) {
                                                                {"itl", &summary.itl_s},
                                                                {"e2e", &summary.e2e_s}};
   for (const auto& [name, one] : all) {
-    for (const NamedStatistic& statistic : kServeStatistics)
+    for (const NamedStatistic& statistic : kServeStatistics) {
       add(fmt::format("{}_{}_s", name, statistic.name), one->*statistic.value);
+    }
   }
   add("output_tokens_per_s", summary.output_tokens_per_s);
   add("requests_per_s", summary.requests_per_s);

@@ -15,8 +15,9 @@ constexpr double kShownShare = 0.005;
 std::string row_of(const char* name, const ServeStatistic& one, const ServeSummary& summary,
                    const std::string& key) {
   std::string text = fmt::format("  {:<6}", name);
-  for (const NamedStatistic& statistic : kServeStatistics)
+  for (const NamedStatistic& statistic : kServeStatistics) {
     text += fmt::format("{:>12.2f}", one.*statistic.value * kMilli);
+  }
   const auto interval = summary.interval80.find(key);
   if (interval != summary.interval80.end()) {
     text += fmt::format("   mean {:.2f} to {:.2f}", interval->second.low * kMilli,
