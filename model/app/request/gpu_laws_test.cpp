@@ -5,6 +5,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "model/app/request/gpu_laws_test_requests.hpp"
 #include "model/app/request/prediction.hpp"
 #include "reports/record/testing/temporary_folder.hpp"
 #include "workloads/ir/precision.hpp"
@@ -15,31 +16,8 @@ namespace {
 using testing::Contains;
 using testing::HasSubstr;
 
-Request bert() {
-  Request request;
-  request.system = "H100_SXM";
-  request.workload = "bert-large-uncased";
-  request.dtype = "bf16";
-  request.batch = 8;
-  request.seq_len = 128;
-  return request;
-}
-
-Request llama() {
-  Request request;
-  request.system = "h100-sxm-x8";
-  request.workload = "llama-3-8b";
-  request.dtype = "bf16";
-  request.tp = 2;
-  request.input_len = 512;
-  request.output_len = 300;
-  return request;
-}
-
-double call_of(const Request& request) { return predict(request).summary.call_s; }
-
 TEST(GpuLaws, ARecordSaysWhatItRestsOn) {
-  const RunRecord record = predict(bert());
+  const RunRecord record = predict(bert_on_h100());
   EXPECT_EQ(record.context.system, "h100-sxm");
   EXPECT_THAT(record.context.factors, HasSubstr("gpu@"));
   EXPECT_FALSE(record.summary.cost_usd_per_million);
@@ -51,7 +29,7 @@ TEST(GpuLaws, ARecordSaysWhatItRestsOn) {
 }
 
 TEST(GpuLaws, OperatorsSayWavesAndOccupancy) {
-  const RunRecord record = predict(bert());
+  const RunRecord record = predict(bert_on_h100());
   int products = 0;
   for (const OperatorRecord& op : record.operators) {
     EXPECT_FALSE(op.critical.empty()) << op.name;
@@ -65,20 +43,20 @@ TEST(GpuLaws, OperatorsSayWavesAndOccupancy) {
 }
 
 TEST(GpuLaws, BertLargeIsAFewMillisecondsOnAnA100) {
-  Request request = bert();
+  Request request = bert_on_h100();
   request.system = "a100-sxm";
-  EXPECT_GT(call_of(request), 2.2e-3);  // its products at the full dense rate
-  EXPECT_LT(call_of(request), 8e-3);
+  EXPECT_GT(gpu_call_of(request), 2.2e-3);  // its products at the full dense rate
+  EXPECT_LT(gpu_call_of(request), 8e-3);
 }
 
 double with(Request request, const std::vector<std::string>& set) {
   request.set = set;
-  return call_of(request);
+  return gpu_call_of(request);
 }
 
 TEST(GpuLaws, MoreMultiprocessorsAreNeverSlower) {
-  Request request = bert();
-  const double file = call_of(request);
+  Request request = bert_on_h100();
+  const double file = gpu_call_of(request);
   EXPECT_LT(with(request, {"device.sms=264"}), file);
   EXPECT_GT(with(request, {"device.sms=66"}), file);
   EXPECT_LT(with(request, {"device.sms=133"}), 1.01 * file);  // but for the last wave
@@ -86,10 +64,10 @@ TEST(GpuLaws, MoreMultiprocessorsAreNeverSlower) {
 }
 
 TEST(GpuLaws, TwiceTheMultiprocessorsDoTwiceTheProductsOfALargeBatch) {
-  Request request = bert();
+  Request request = bert_on_h100();
   request.batch = 256;
   const std::vector<std::string> more = {"device.sms=264", "device.hbm.bandwidth=6700 GB/s"};
-  EXPECT_NEAR(call_of(request) / with(request, more), 2, 0.25);
+  EXPECT_NEAR(gpu_call_of(request) / with(request, more), 2, 0.25);
   // The rate of the chip as it is, spread over twice the multiprocessors.
   std::vector<std::string> stated = more;
   stated.emplace_back("device.matrix_rate.bf16=989.4 TFLOP/s");
@@ -97,7 +75,7 @@ TEST(GpuLaws, TwiceTheMultiprocessorsDoTwiceTheProductsOfALargeBatch) {
 }
 
 TEST(GpuLaws, TheHostOfALibraryBoundsSmallCalls) {
-  Request request = bert();
+  Request request = bert_on_h100();
   request.batch = 1;
   request.library = "torchscript";
   const RunRecord hosted = predict(request);
@@ -107,21 +85,22 @@ TEST(GpuLaws, TheHostOfALibraryBoundsSmallCalls) {
   EXPECT_NEAR(with(request, {"device.stream_floor=34 us"}), 2 * hosted.summary.call_s,
               0.1 * hosted.summary.call_s);
   request.library = "pytorch-1";  // 16 us
-  EXPECT_NEAR(call_of(request), 16.0 / 17.0 * hosted.summary.call_s, 0.05 * hosted.summary.call_s);
+  EXPECT_NEAR(gpu_call_of(request), 16.0 / 17.0 * hosted.summary.call_s,
+              0.05 * hosted.summary.call_s);
 }
 
 // Processors are as old as the boards that they come with.
 TEST(GpuLaws, HostsBesideOlderBoardsTakeLonger) {
-  Request request = bert();
+  Request request = bert_on_h100();
   request.batch = 1;
   request.dtype = "fp16";
   request.library = "torchscript";
-  const double ampere = call_of(request);
+  const double ampere = gpu_call_of(request);
   request.system = "v100-sxm-16gb";
-  EXPECT_NEAR(call_of(request), 1.5 * ampere, 0.1 * ampere);
+  EXPECT_NEAR(gpu_call_of(request), 1.5 * ampere, 0.1 * ampere);
   EXPECT_NEAR(with(request, {"device.stream_floor=17 us"}), ampere, 0.1 * ampere);
   request.system = "t4";
-  EXPECT_NEAR(call_of(request), 2 * ampere, 0.15 * ampere);
+  EXPECT_NEAR(gpu_call_of(request), 2 * ampere, 0.15 * ampere);
 }
 
 // PyTorch states 0.16 of the dense rate for chips with tensor memory, and nothing for others.
@@ -147,7 +126,7 @@ TEST(GpuLaws, AttentionReachesNoMoreThanTheShareThatItsLibraryStates) {
 }
 
 TEST(GpuLaws, LibrariesThatGroupLessHaveMoreKernels) {
-  Request request = bert();
+  Request request = bert_on_h100();
   const auto kernels = [&request](const char* library) {
     request.library = library;
     return predict(request).operators.size();
@@ -158,7 +137,7 @@ TEST(GpuLaws, LibrariesThatGroupLessHaveMoreKernels) {
 }
 
 TEST(GpuLaws, BoardsWithLessPowerThanTheMeasuredOneDoNotHoldABurst) {
-  Request request = bert();
+  Request request = bert_on_h100();
   EXPECT_EQ(predict(request).context.scenario.clock, "");
   request.system = "t4";
   request.dtype = "fp16";
@@ -169,20 +148,20 @@ TEST(GpuLaws, BoardsWithLessPowerThanTheMeasuredOneDoNotHoldABurst) {
 }
 
 TEST(GpuLaws, FactsThatFactorsStandForMoveTheResult) {
-  Request request = bert();
+  Request request = bert_on_h100();
   request.batch = 1;
-  const double file = call_of(request);
+  const double file = gpu_call_of(request);
   EXPECT_LT(with(request, {"device.launch_floor=0 us"}), 0.9 * file);
   EXPECT_GT(with(request, {"device.launch_floor=50 us"}), 4 * file);
   request.batch = 64;
-  const double large = call_of(request);
+  const double large = gpu_call_of(request);
   EXPECT_GT(with(request, {"device.reachable_rate=0.3"}), 1.5 * large);
   request.clock = "sustained";
   EXPECT_GT(with(request, {"device.power_watts=100"}), 1.2 * large);
 }
 
 TEST(GpuLaws, AnOverrideThatCountsForNothingIsNoted) {
-  Request request = bert();
+  Request request = bert_on_h100();
   request.set = {"device.clock.base=1 GHz", "device.hbm.latency=1 us", "device.power_watts=100",
                  "device.stream_floor=9 us", "device.sustained_rate=0.5"};
   const auto notes = [&request] { return predict(request).context.notes; };
@@ -197,7 +176,7 @@ TEST(GpuLaws, AnOverrideThatCountsForNothingIsNoted) {
 }
 
 TEST(GpuLaws, HardwareThatWasChangedHasAWiderInterval) {
-  Request request = bert();
+  Request request = bert_on_h100();
   const RunRecord file = predict(request);
   request.set = {"device.l2.capacity=60 MiB"};
   const RunRecord changed = predict(request);
@@ -209,40 +188,40 @@ TEST(GpuLaws, HardwareThatWasChangedHasAWiderInterval) {
 }
 
 TEST(GpuLaws, OperatorsOfAGenerationAddUpToTheCall) {
-  const RunRecord record = predict(llama());
+  const RunRecord record = predict(llama_on_h100());
   double sum = 0;
   for (const OperatorRecord& op : record.operators) sum += op.duration_s;
   EXPECT_NEAR(sum, record.summary.call_s, 0.01 * record.summary.call_s);
-  Request request = llama();
+  Request request = llama_on_h100();
   request.output_len = 2;
   EXPECT_EQ(predict(request).summary.bottleneck, "tensor pipe");
 }
 
 TEST(GpuLaws, AnH200IsNeverSlowerThanAnH100) {
   for (const std::int64_t batch : {1, 32}) {
-    Request request = bert();
+    Request request = bert_on_h100();
     request.batch = batch;
-    const double h100 = call_of(request);
+    const double h100 = gpu_call_of(request);
     request.system = "h200-sxm";
-    EXPECT_LT(call_of(request), 1.1 * h100) << batch;  // each has factors of its own
+    EXPECT_LT(gpu_call_of(request), 1.1 * h100) << batch;  // each has factors of its own
   }
 }
 
 TEST(GpuLaws, AStreamASustainedClockAndAColdCacheAreNeverFaster) {
-  const double before = call_of(bert());
-  Request request = bert();
+  const double before = gpu_call_of(bert_on_h100());
+  Request request = bert_on_h100();
   request.launch = "stream";
-  EXPECT_GT(call_of(request), before);
-  request = bert();
+  EXPECT_GT(gpu_call_of(request), before);
+  request = bert_on_h100();
   request.clock = "sustained";
-  EXPECT_GT(call_of(request), before);
-  request = bert();
+  EXPECT_GT(gpu_call_of(request), before);
+  request = bert_on_h100();
   request.l2 = "rotate:8";
-  EXPECT_GE(call_of(request), before);
+  EXPECT_GE(gpu_call_of(request), before);
 }
 
 TEST(GpuLaws, ManySmallKernelsInAStreamWaitForTheHost) {
-  Request request = bert();
+  Request request = bert_on_h100();
   request.workload = "bert-base-uncased";
   request.batch = 1;
   request.seq_len = 16;
@@ -252,16 +231,16 @@ TEST(GpuLaws, ManySmallKernelsInAStreamWaitForTheHost) {
 }
 
 TEST(GpuLaws, AFactorCanBeSet) {
-  Request request = bert();
-  const double before = call_of(request);
+  Request request = bert_on_h100();
+  const double before = gpu_call_of(request);
   request.set = {"factors.launch=0.1 us"};
-  EXPECT_LT(call_of(request), before);
+  EXPECT_LT(gpu_call_of(request), before);
   request.set = {"factors.mma_efficiency=0.3"};
-  EXPECT_GT(call_of(request), before);
+  EXPECT_GT(gpu_call_of(request), before);
 }
 
 TEST(GpuLaws, PrefillAndStepsAddUpToTheCall) {
-  const RunRecord record = predict(llama());
+  const RunRecord record = predict(llama_on_h100());
   double tokens = 0;
   double seconds = *record.summary.ttft_s;
   for (const GenerationRecord& step : record.generation) {
@@ -274,7 +253,7 @@ TEST(GpuLaws, PrefillAndStepsAddUpToTheCall) {
 }
 
 TEST(GpuLaws, InterpolatedStepsAreCloseToExecutedOnes) {
-  Request request = llama();
+  Request request = llama_on_h100();
   request.output_len = 150;
   const RunRecord interpolated = predict(request);
   request.exact = true;
@@ -285,7 +264,7 @@ TEST(GpuLaws, InterpolatedStepsAreCloseToExecutedOnes) {
 }
 
 TEST(GpuLaws, MoreGpusMakeATokenFasterButNeverByTheirNumber) {
-  Request request = llama();
+  Request request = llama_on_h100();
   double before = 0;
   for (const int ranks : {1, 2, 4, 8}) {
     request.tp = ranks;
@@ -299,7 +278,7 @@ TEST(GpuLaws, MoreGpusMakeATokenFasterButNeverByTheirNumber) {
 }
 
 TEST(GpuLaws, ATokenReadsTheWeightsAtLeastOnce) {
-  Request request = llama();
+  Request request = llama_on_h100();
   request.tp = 1;
   const RunSummary summary = predict(request).summary;
   const double weights = summary.memory->weights_bytes - 2.0 * 128256 * 4096;  // rows of a table
@@ -308,15 +287,15 @@ TEST(GpuLaws, ATokenReadsTheWeightsAtLeastOnce) {
 
 TEST(GpuLaws, EveryDataTypeRunsOnAChipThatHasThemAll) {
   for (const PrecisionPolicy& policy : precision_policies()) {
-    Request request = bert();
+    Request request = bert_on_h100();
     request.system = "b200-sxm";
     request.dtype = policy.name;
-    EXPECT_GT(call_of(request), 0) << policy.name;
+    EXPECT_GT(gpu_call_of(request), 0) << policy.name;
   }
 }
 
 TEST(GpuLaws, NarrowWeightsMakeATokenFaster) {
-  Request request = llama();
+  Request request = llama_on_h100();
   request.tp = 1;
   const double bf16 = *predict(request).summary.tpot_s;
   for (const char* narrow : {"fp8", "int8", "int8-weights", "fp8-weights"}) {
@@ -327,7 +306,7 @@ TEST(GpuLaws, NarrowWeightsMakeATokenFaster) {
 
 TEST(GpuLaws, ATimelineHasEveryKernelInOrder) {
   const TemporaryFolder folder;
-  Request request = bert();
+  Request request = bert_on_h100();
   request.trace_file = folder.file("trace.json");
   const RunRecord record = predict(request);
   std::ifstream file(request.trace_file);
@@ -345,7 +324,7 @@ TEST(GpuLaws, ATimelineHasEveryKernelInOrder) {
 }
 
 TEST(GpuLaws, CostIsThePriceOfTheInstanceOverItsThroughput) {
-  Request request = bert();
+  Request request = bert_on_h100();
   request.system = "h100-sxm-x8";
   const RunRecord node = predict(request);
   EXPECT_FALSE(node.summary.cost_usd_per_million.has_value());
@@ -357,7 +336,7 @@ TEST(GpuLaws, CostIsThePriceOfTheInstanceOverItsThroughput) {
 }
 
 Request staged(int stages) {
-  Request request = llama();
+  Request request = llama_on_h100();
   request.system = "h100-sxm-x8";
   request.dp = 1;
   request.pp = stages;
@@ -383,7 +362,7 @@ TEST(GpuLaws, RequestsInFlightKeepTheStagesBusyButNoFasterThanTheirNumber) {
 }
 
 TEST(GpuLaws, AWindowSavesTimeInLongContextsAndNothingInShortOnes) {
-  Request request = llama();
+  Request request = llama_on_h100();
   request.set = {"workload.context=40000", "workload.layers=2"};
   request.input_len = 30000;
   request.output_len = 4;
@@ -399,14 +378,14 @@ TEST(GpuLaws, AWindowSavesTimeInLongContextsAndNothingInShortOnes) {
 }
 
 TEST(GpuLaws, OneRankOfContextIsNone) {
-  Request request = llama();
+  Request request = llama_on_h100();
   const std::string without = to_json(predict(request));
   request.cp = 1;
   EXPECT_EQ(to_json(predict(request)), without);
 }
 
 TEST(GpuLaws, RanksOfContextDivideTheCacheAndCountAsGpus) {
-  Request request = llama();
+  Request request = llama_on_h100();
   request.workload = "Llama-3.1-8B";
   request.input_len = 32'768;
   request.output_len = 8;

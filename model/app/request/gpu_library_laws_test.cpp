@@ -4,37 +4,15 @@
 #include <set>
 
 #include "hw/spec/gpu/kernel_library.hpp"
+#include "model/app/request/gpu_laws_test_requests.hpp"
 #include "model/app/request/prediction.hpp"
 
 namespace foretell {
 namespace {
 
-Request encoder_on_h100() {
-  Request request;
-  request.system = "h100-sxm";
-  request.workload = "bert-large-uncased";
-  request.dtype = "bf16";
-  request.batch = 8;
-  request.seq_len = 128;
-  return request;
-}
-
-Request generation_on_h100() {
-  Request request;
-  request.system = "h100-sxm-x8";
-  request.workload = "llama-3-8b";
-  request.dtype = "bf16";
-  request.tp = 2;
-  request.input_len = 512;
-  request.output_len = 300;
-  return request;
-}
-
-double time_of_call(const Request& request) { return predict(request).summary.call_s; }
-
 // Which libraries there are, and whose kernels run where nobody says, are data.
 TEST(GpuLibraryLaws, ALibraryRunsItsOwnKernels) {
-  Request request = generation_on_h100();
+  Request request = llama_on_h100();
   request.output_len = 8;
   std::set<double> calls;
   for (const KernelLibrary& library : kernel_libraries().all()) {
@@ -46,9 +24,9 @@ TEST(GpuLibraryLaws, ALibraryRunsItsOwnKernels) {
   }
   EXPECT_GE(calls.size(), 3U);
   request.library = kernel_libraries().choice().networks;
-  const double usual = time_of_call(request);
+  const double usual = gpu_call_of(request);
   request.library.clear();
-  EXPECT_EQ(time_of_call(request), usual);
+  EXPECT_EQ(gpu_call_of(request), usual);
 }
 
 // Kernels that read the cache once per query head read it four times where four share a head of
@@ -56,7 +34,7 @@ TEST(GpuLibraryLaws, ALibraryRunsItsOwnKernels) {
 TEST(GpuLibraryLaws, ReleasesWithKernelsOfOneHeadAreSlowerWhereHeadsShareKeys) {
   const KernelLibrary& library = kernel_libraries().of_networks("");
   ASSERT_FALSE(library.one_head.empty());
-  Request request = generation_on_h100();
+  Request request = llama_on_h100();
   request.input_len = 8000;
   request.output_len = 8;
   request.batch = 16;
@@ -74,15 +52,15 @@ TEST(GpuLibraryLaws, ReleasesWithKernelsOfOneHeadAreSlowerWhereHeadsShareKeys) {
 TEST(GpuLibraryLaws, AQueryByQueryLibraryAddsItsHostToEveryForwardPass) {
   const KernelLibrary& library = kernel_libraries().of_networks("tensorrt-queries");
   ASSERT_GT(library.per_call, Seconds(0));
-  Request request = encoder_on_h100();
+  Request request = bert_on_h100();
   for (const int batch : {1, 8}) {
     request.batch = batch;
     request.library.clear();
-    const double kernels = time_of_call(request);
+    const double kernels = gpu_call_of(request);
     request.library = "tensorrt-queries";
-    EXPECT_NEAR(time_of_call(request), kernels + library.per_call.value(), 1e-9) << batch;
+    EXPECT_NEAR(gpu_call_of(request), kernels + library.per_call.value(), 1e-9) << batch;
   }
-  Request generation = generation_on_h100();
+  Request generation = llama_on_h100();
   const double before = *predict(generation).summary.tpot_s;
   generation.library = "tensorrt-queries";
   EXPECT_NEAR(*predict(generation).summary.tpot_s, before, 1e-9);
@@ -93,7 +71,7 @@ TEST(GpuLibraryLaws, AQueryByQueryLibraryAddsItsHostToEveryForwardPass) {
 TEST(GpuLibraryLaws, PromptsOfOlderReleasesTakeATimeForEveryLayer) {
   const KernelLibrary& library = kernel_libraries().of_networks("");
   ASSERT_GT(library.per_prompt_layer, Seconds(0));
-  Request request = generation_on_h100();
+  Request request = llama_on_h100();
   request.output_len = 2;
   const double layers = 32;
   for (const int input : {128, 2048}) {
