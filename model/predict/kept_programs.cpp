@@ -46,9 +46,9 @@ auto all_of(const InstructionLimits& of) {
 
 auto all_of(const SchedulingSpec& of) {
   const auto& [activation_share, softmax_share, resident_share, flash_queries, flash_keys,
-               loops_until] = of;
+               stream_row, pass_pixels, eviction_blocks, loops_until] = of;
   return std::tie(activation_share, softmax_share, resident_share, flash_queries, flash_keys,
-                  loops_until);
+                  stream_row, pass_pixels, eviction_blocks, loops_until);
 }
 
 auto all_of(const SchedulingParameters& of) {

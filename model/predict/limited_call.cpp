@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include "calib/fitted/shared/common_factors.hpp"
 #include "model/predict/call_energy.hpp"
 #include "model/predict/drawn_power.hpp"
 #include "model/predict/power_windows.hpp"
@@ -37,7 +38,7 @@ class LimitedRun {
     const GpuCallResult& full = at_share(1);
     if (!(full.metrics.device > Seconds(0)) || !(limits_.board > Watts(0)))
       return std::move(runs_.at(1));
-    for (const PowerWindow& window : power_windows(full.metrics, Seconds(kPowerWindowSeconds))) {
+    for (const PowerWindow& window : power_windows(full.metrics, common_factors().power_window)) {
       windows_.push_back({window});
     }
     const Watts held = limits_.board * board_.measured.facts.limit_share;

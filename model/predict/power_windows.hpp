@@ -10,9 +10,6 @@
 
 namespace foretell {
 
-// Boards average their power over some ten milliseconds before they change the clock.
-inline constexpr double kPowerWindowSeconds = 0.05;
-
 // Operators that follow one another: those of Metrics from `first` up to `last`, without it.
 struct PowerWindow {
   std::size_t first = 0;

@@ -17,9 +17,7 @@ namespace {
 
 constexpr std::string_view kPowerLawPrefix = "power-law:";
 constexpr std::string_view kLoadsPrefix = "loads:";
-constexpr double kReach = 10;      // standard deviations beyond which nothing counts
-constexpr int kDraws = 5;          // of a power law
-constexpr double kMaxShare = 0.8;  // of the tokens that one expert of a power law gets
+constexpr double kReach = 10;  // standard deviations beyond which nothing counts
 constexpr double kMaxExponent = 10;
 
 double parse_number(std::string_view text, std::string_view whole) {
@@ -175,13 +173,14 @@ std::vector<double> scaled(std::vector<double> loads, double rows, double most) 
   return loads;
 }
 
-std::vector<double> power_law(const ExpertRouting& routing, const RoutedTokens& routed) {
+std::vector<double> drawn_rows(double exponent, const RoutedTokens& routed, const PowerLaw& law) {
+  FORETELL_CHECK(law.draws > 0, "draws of a power law");
   const double rows = static_cast<double>(routed.tokens * routed.top_k);
-  const double largest = std::max(2.0, kMaxShare * static_cast<double>(routed.tokens));
-  const double power = 1 - routing.exponent;
+  const double largest = std::max(2.0, law.largest_share * static_cast<double>(routed.tokens));
+  const double power = 1 - exponent;
   const double reach = std::pow(largest, power) - 1;
   std::vector<double> mean(static_cast<std::size_t>(routed.held), 0);
-  for (int draw = 0; draw < kDraws; ++draw) {
+  for (int draw = 0; draw < law.draws; ++draw) {
     std::vector<double> loads;
     for (std::int64_t i = 0; i < routed.experts; ++i) {
       const double u =
@@ -192,7 +191,7 @@ std::vector<double> power_law(const ExpertRouting& routing, const RoutedTokens& 
     for (double& load : loads) load *= rows / sum;
     const std::vector<double> mine =
         busiest_rank(scaled(std::move(loads), rows, static_cast<double>(routed.tokens)), routed);
-    for (std::size_t i = 0; i < mine.size(); ++i) mean[i] += mine[i] / kDraws;
+    for (std::size_t i = 0; i < mine.size(); ++i) mean[i] += mine[i] / law.draws;
   }
   return mean;
 }
@@ -208,7 +207,8 @@ std::vector<double> measured_loads(const ExpertRouting& routing, const RoutedTok
 }
 
 // Expected rows of each expert of the rank that counts, ascending.
-std::vector<double> expected_rows(const ExpertRouting& routing, const RoutedTokens& routed) {
+std::vector<double> expected_rows(const ExpertRouting& routing, const RoutedTokens& routed,
+                                  const PowerLaw& law) {
   const double rows = static_cast<double>(routed.tokens * routed.top_k);
   const double all = static_cast<double>(routed.experts);
   const bool by_chance = routing.kind == RoutingKind::kRandom;
@@ -229,7 +229,7 @@ std::vector<double> expected_rows(const ExpertRouting& routing, const RoutedToke
       return result;
     }
     case RoutingKind::kPowerLaw:
-      return power_law(routing, routed);
+      return drawn_rows(routing.exponent, routed, law);
     case RoutingKind::kLoads:
       return measured_loads(routing, routed);
   }
@@ -313,14 +313,14 @@ std::string to_string(const ExpertRouting& routing) {
   throw InternalError(__FILE__, __LINE__, "routing without a text");
 }
 
-std::vector<std::int64_t> rows_per_expert(const ExpertRouting& routing,
-                                          const RoutedTokens& routed) {
+std::vector<std::int64_t> rows_per_expert(const ExpertRouting& routing, const RoutedTokens& routed,
+                                          const PowerLaw& law) {
   const std::int64_t copies = routed.experts + routed.redundant;
   FORETELL_CHECK(routed.tokens > 0 && routed.held > 0 && routed.held <= copies,
                  "experts with rows");
   FORETELL_CHECK(routed.redundant == 0 || copies % routed.held == 0,
                  "as many experts and copies of some on each rank");
-  const std::vector<double> expected = expected_rows(routing, routed);
+  const std::vector<double> expected = expected_rows(routing, routed, law);
   const bool by_chance = routed.redundant == 0 && (routing.kind == RoutingKind::kRandom ||
                                                    routing.kind == RoutingKind::kBalanced);
   const double share = static_cast<double>(routed.held) / static_cast<double>(routed.experts);

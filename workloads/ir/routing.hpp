@@ -4,9 +4,9 @@
 // A routing has a text form, which --experts takes and the attribute `routing` holds:
 //   random            every token chooses with equal chances: loads are binomial
 //   balanced          every expert gets the same number of tokens, give or take one
-//   power-law:A       loads are drawn from a power law with exponent A > 1, cut off at four fifths
-//                     of the tokens, and scaled to the tokens there are; the rank with the largest
-//                     load counts, mean of five draws (as published tables of expert kernels do)
+//   power-law:A       loads are drawn from a power law with exponent A, cut off at a share of the
+//                     tokens, and scaled to the tokens there are; the rank with the largest load
+//                     counts, mean of some draws (PowerLaw)
 //   loads:a,b,c,…     measured loads of any scale, repeated where the layer has more experts
 //
 // Redundant experts are further copies of the most loaded ones, made and placed as DeepSeek's EPLB
@@ -43,9 +43,17 @@ struct RoutedTokens {
   std::int64_t redundant = 0;  // copies beside one of each; (experts + redundant) / held ranks
 };
 
+// How loads are drawn from a power law (hw/kernels/layers/shapes.yaml: as published tables do).
+struct PowerLaw {
+  int draws = 0;             // whose mean counts
+  double largest_share = 0;  // of the tokens, that one expert wishes for at most
+};
+
 // Rows of every expert of the busiest rank that gets any; small and large ones take turns, as their
 // order says nothing. Without any row: one expert with one row. Conserves tokens: the rows of all
 // ranks of a balanced or random routing sum up to tokens * top_k, give or take rounding.
-std::vector<std::int64_t> rows_per_expert(const ExpertRouting& routing, const RoutedTokens& routed);
+// Only a power law asks for `law`.
+std::vector<std::int64_t> rows_per_expert(const ExpertRouting& routing, const RoutedTokens& routed,
+                                          const PowerLaw& law = {});
 
 }  // namespace foretell

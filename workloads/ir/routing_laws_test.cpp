@@ -13,6 +13,8 @@ namespace {
 using ::testing::Each;
 using ::testing::HasSubstr;
 
+constexpr PowerLaw kLaw{5, 0.8};
+
 std::int64_t total(const std::vector<std::int64_t>& rows) {
   return std::accumulate(rows.begin(), rows.end(), std::int64_t{0});
 }
@@ -24,7 +26,7 @@ std::int64_t largest(const std::vector<std::int64_t>& rows) {
 TEST(Routing, EveryTokenArrives) {
   for (const char* text : {"random", "balanced", "power-law:1.2", "loads:1,2,3,4"}) {
     for (const std::int64_t tokens : {1, 7, 64, 4096}) {
-      const auto rows = rows_per_expert(parse_routing(text), {tokens, 8, 256, 256});
+      const auto rows = rows_per_expert(parse_routing(text), {tokens, 8, 256, 256}, kLaw);
       EXPECT_EQ(total(rows), tokens * 8) << text << " " << tokens;
       EXPECT_LE(largest(rows), tokens) << text << ": no expert gets a token twice";
     }
@@ -46,12 +48,12 @@ TEST(Routing, FewTokensReachFewExperts) {
 
 TEST(Routing, TheBusiestRankOfAPowerLawHasMoreThanItsShare) {
   const auto even = rows_per_expert(parse_routing("balanced"), {4096, 8, 256, 32});
-  const auto mild = rows_per_expert(parse_routing("power-law:3"), {4096, 8, 256, 32});
-  const auto steep = rows_per_expert(parse_routing("power-law:1.2"), {4096, 8, 256, 32});
+  const auto mild = rows_per_expert(parse_routing("power-law:3"), {4096, 8, 256, 32}, kLaw);
+  const auto steep = rows_per_expert(parse_routing("power-law:1.2"), {4096, 8, 256, 32}, kLaw);
   EXPECT_GT(total(mild), total(even));
   EXPECT_GT(total(steep), total(mild));
   EXPECT_GT(largest(steep), largest(mild));
-  EXPECT_EQ(steep, rows_per_expert(parse_routing("power-law:1.2"), {4096, 8, 256, 32}));
+  EXPECT_EQ(steep, rows_per_expert(parse_routing("power-law:1.2"), {4096, 8, 256, 32}, kLaw));
 }
 
 TEST(Routing, MeasuredLoadsAreKept) {
@@ -90,14 +92,14 @@ TEST(RedundantExperts, TheBusiestRankHasLessButNeverLessThanItsShare) {
   for (const std::string& text :
        {std::string("power-law:1.2"), std::string("power-law:2"), falling}) {
     const ExpertRouting routing = parse_routing(text);
-    std::int64_t before = total(rows_per_expert(routing, on_ranks(8, 0)));
+    std::int64_t before = total(rows_per_expert(routing, on_ranks(8, 0), kLaw));
     for (const std::int64_t redundant : {8, 32, 128}) {
-      const std::int64_t now = total(rows_per_expert(routing, on_ranks(8, redundant)));
+      const std::int64_t now = total(rows_per_expert(routing, on_ranks(8, redundant), kLaw));
       EXPECT_LE(now, before) << text << " with " << redundant;
       EXPECT_GE(now, 4096 * 8 / 8) << text << " with " << redundant;
       before = now;
     }
-    EXPECT_LT(before, total(rows_per_expert(routing, on_ranks(8, 0)))) << text;
+    EXPECT_LT(before, total(rows_per_expert(routing, on_ranks(8, 0), kLaw))) << text;
   }
 }
 

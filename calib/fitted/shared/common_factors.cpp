@@ -41,6 +41,8 @@ void fields(FieldList& list, CommonFactors& factors) {
              "Time of a kernel beyond which clocks drop under the power limit.");
   list.value("power_drop_delay", factors.power_drop_delay, {Seconds(1e-9), Seconds(10)},
              "Time to half of the drop of the vector pipe.");
+  list.value("power_window", factors.power_window, {Seconds(1e-4), Seconds(100)},
+             "Over which a board averages its power before it changes the clock.");
   list.value("page_row", factors.page_row, {Bytes(1), Bytes(1e9)},
              "Row of operands up to which lines of a DRAM page are asked for together.");
   list.value("far_row", factors.far_row, {Bytes(1), Bytes(1e9)},

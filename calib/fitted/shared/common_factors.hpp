@@ -19,6 +19,7 @@ struct CommonFactors {
   double stages_limit = 0;           // most stages ahead
   Seconds power_drop_from;           // kernels that take longer lose clock
   Seconds power_drop_delay;          // to half of the drop
+  Seconds power_window;              // over which boards average their power
   Bytes page_row;                    // rows of operands that share DRAM pages
   Bytes far_row;                     // rows of operands that are translated anew
   double padded_reach = 0;           // missing rows of a tile

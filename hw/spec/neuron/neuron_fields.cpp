@@ -103,6 +103,12 @@ void fields(FieldList& list, SchedulingSpec& spec) {
              "kernel whose scores stay on the core.");
   list.count("flash_attention_keys", spec.flash_attention_keys, {128, 1 << 20},
              "Keys that this kernel takes at a time.");
+  list.value("stream_row", spec.stream_row, {1_B, 16_MiB},
+             "Row of a transfer of data that lies in one piece: weights, states, images.");
+  list.count("pass_pixels", spec.pass_pixels, {1, 1 << 24},
+             "Pixels of a channel that one instruction on an image takes.");
+  list.count("eviction_blocks", spec.eviction_blocks, {1, 1 << 16},
+             "Blocks of results with few columns that leave a bank of PSUM together.");
   list.optional_text(
       "operator_loops_until", spec.operator_loops_until, {},
       "Up to and including this release of the compiler, operators of a prompt whose "

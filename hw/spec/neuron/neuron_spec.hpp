@@ -74,6 +74,9 @@ struct SchedulingSpec {
   int flash_attention_queries = 4096;  // prompts, and images that no mask hides a part of, from
                                        // this length on take a kernel that keeps scores on the core
   int flash_attention_keys = 2048;     // keys that it takes at a time
+  Bytes stream_row{4096};              // of a transfer of data that lies in one piece
+  int pass_pixels = 4096;              // of a channel, that one instruction on an image takes
+  int eviction_blocks = 8;             // of narrow results that leave a bank of PSUM together
   std::string operator_loops_until;    // release up to which operators of long prompts are loops of
                                        // their own, through HBM; "": none
 };

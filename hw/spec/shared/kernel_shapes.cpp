@@ -163,6 +163,15 @@ void fields(FieldList& list, CollectiveShapes& shapes) {
   list.value("pcie_host_hop", shapes.pcie_host_hop, kTime, "A step of that ring.");
 }
 
+void fields(FieldList& list, RoutingShapes& shapes) {
+  list.count("draws", shapes.draws, {1, 1000}, "Draws from a power law whose mean counts.");
+  list.value("largest_share", shapes.largest_share, {1e-3, 1},
+             "Of the tokens, that one expert wishes for at most.");
+  list.value("few_least", shapes.few_least, kAny,
+             "Least of a law for no more choices of tokens than experts.");
+  list.value("few_most", shapes.few_most, kAny, "Most of that law.");
+}
+
 void fields(FieldList& list, LoopShapes& shapes) {
   list.count("panel_vectors", shapes.panel_vectors, kWhole,
              "Columns of a panel, in vector registers.");
@@ -171,6 +180,8 @@ void fields(FieldList& list, LoopShapes& shapes) {
   list.count("least_rows", shapes.least_rows, kWhole,
              "Below, a block is not cut for more threads.");
   list.count("chunks_of_thread", shapes.chunks_of_thread, kWhole, "Of row-wise work.");
+  list.value("layout_passes", shapes.layout_passes, kAny,
+             "Times that the bytes of weights pass a core that lays them out.");
 }
 
 void fields(FieldList& list, KernelShapes& shapes) {
@@ -181,6 +192,7 @@ void fields(FieldList& list, KernelShapes& shapes) {
   list.group("passes", shapes.passes);
   list.group("convolutions", shapes.convolutions);
   list.group("collectives", shapes.collectives);
+  list.group("routing", shapes.routing);
   list.group("loops", shapes.loops);
 }
 

@@ -104,6 +104,14 @@ struct CollectiveShapes {
   Seconds pcie_host_hop;
 };
 
+// Loads of experts that are drawn from a power law.
+struct RoutingShapes {
+  int draws = 0;
+  double largest_share = 0;  // of the tokens
+  double few_least = 0;  // ends of the law where experts are as many as choices of tokens or more
+  double few_most = 0;
+};
+
 // Loops of a library on the cores of a CPU.
 struct LoopShapes {
   int panel_vectors = 0;
@@ -111,6 +119,7 @@ struct LoopShapes {
   int block_rows = 0;
   int least_rows = 0;
   int chunks_of_thread = 0;
+  double layout_passes = 0;
 };
 
 struct KernelShapes {
@@ -121,6 +130,7 @@ struct KernelShapes {
   PassShapes passes;
   ConvolutionShapes convolutions;
   CollectiveShapes collectives;
+  RoutingShapes routing;
   LoopShapes loops;
 };
 

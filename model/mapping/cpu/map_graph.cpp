@@ -6,6 +6,7 @@
 #include <set>
 #include <string_view>
 
+#include "hw/spec/shared/kernel_shapes.hpp"
 #include "model/base/errors.hpp"
 #include "model/mapping/shared/cache_residency.hpp"
 #include "model/mapping/shared/convolution.hpp"
@@ -327,7 +328,8 @@ class CpuMapper final : public FusedWalk<MappedCpuOp> {
         parse_routing(routing == main.attributes.end() ? ""
                                                        : std::get<std::string>(routing->second)),
         {element_count(choice) / choice.back(), choice.back(),
-         std::get<std::int64_t>(main.attributes.at("experts")), first[0]});
+         std::get<std::int64_t>(main.attributes.at("experts")), first[0]},
+        {kernel_shapes().routing.draws, kernel_shapes().routing.largest_share});
     std::int64_t routed = 0;
     for (const std::int64_t count : rows) routed += count;
     const CpuTraffic traffic = weights_of(fused);

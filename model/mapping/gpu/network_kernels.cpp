@@ -65,9 +65,11 @@ ExpertShape expert_shape(const Graph& graph, const Op& op) {
   const auto routing = op.attributes.find("routing");
   if (routing != op.attributes.end()) shape.routing = std::get<std::string>(routing->second);
   if (op.attributes.count("redundant") > 0) shape.redundant = whole(op, "redundant");
+  const RoutingShapes& law = kernel_shapes().routing;
   shape.rows =
       rows_per_expert(parse_routing(shape.routing),
-                      {shape.tokens, shape.top_k, shape.experts, shape.held, shape.redundant});
+                      {shape.tokens, shape.top_k, shape.experts, shape.held, shape.redundant},
+                      {law.draws, law.largest_share});
   return shape;
 }
 

@@ -93,6 +93,9 @@ class Emitter {
   std::int64_t narrow_rows() const { return sizes_.rows / 2; }  // tokens that do not fill a tile
   std::int64_t free_elements() const { return core_.instruction.max_elements; }
   std::int64_t statistics_elements() const { return core_.instruction.max_statistics; }
+  double stream_row() const { return core_.scheduling.stream_row.value(); }
+  std::int64_t pass_pixels() const { return core_.scheduling.pass_pixels; }
+  std::int64_t eviction_blocks() const { return core_.scheduling.eviction_blocks; }
   // Blocks of a feature-major value.
   std::int64_t blocks_of(std::int64_t columns) const {
     return (columns + tile_rows() - 1) / tile_rows();

@@ -9,8 +9,6 @@
 namespace foretell {
 namespace {
 
-constexpr std::int64_t kStreamBytes = 4096;  // of a descriptor of data that lies in one piece
-
 class GeneralLowering {
  public:
   GeneralLowering(LoweringContext& context, const Kernel& kernel)
@@ -104,12 +102,13 @@ class GeneralLowering {
       if (i < weights || i >= 2 * weights) bytes += tensor.bytes().value();
     }
     emitter_.value(kernel_.output) = emitter_.new_value();
-    const auto rows = static_cast<std::int64_t>(std::ceil(bytes / kStreamBytes));
+    const auto row_bytes = static_cast<std::int64_t>(emitter_.stream_row());
+    const auto rows = static_cast<std::int64_t>(std::ceil(bytes / emitter_.stream_row()));
     const Deps loaded =
-        emitter_.transfer(Ring::kReload, TransferDirection::kLoad, rows, kStreamBytes, ready);
+        emitter_.transfer(Ring::kReload, TransferDirection::kLoad, rows, row_bytes, ready);
     const Deps done = vector_passes(static_cast<std::int64_t>(elements),
                                     graph_.flops(kernel_.ops.front()).value() / elements, loaded);
-    return emitter_.transfer(Ring::kSpill, TransferDirection::kStore, rows, kStreamBytes, done);
+    return emitter_.transfer(Ring::kSpill, TransferDirection::kStore, rows, row_bytes, done);
   }
 
   // Gradients of a table go back row by row, wherever their rows are.

@@ -11,8 +11,6 @@
 namespace foretell {
 namespace {
 
-constexpr std::int64_t kPassPixels = 4096;  // along the partitions, per instruction
-
 class ImageLowering {
  public:
   ImageLowering(LoweringContext& context, const Kernel& kernel)
@@ -190,7 +188,7 @@ class ImageLowering {
   template <typename Lower>
   void for_each(const ImageShape& input, const ImageWindow& window, Lower lower) {
     const ImageShape output(shape_);
-    for (const PixelGroup& group : pixel_groups(input, output, window, kPassPixels)) {
+    for (const PixelGroup& group : pixel_groups(input, output, window, emitter_.pass_pixels())) {
       for (std::int64_t block = 0; block < output_->blocks(); ++block)
         done(block, group, lower(group, ready(block, group.first_input, group.last_input)));
     }
@@ -258,8 +256,8 @@ class ImageLowering {
                                           stats, true, true);
         Deps rstd = emitter_.evict(bank, 2, sums);
         rstd = emitter_.lane(Engine::kScalar, {Opcode::kRsqrt, 1}, rstd);
-        for (std::int64_t p = 0; p < image.pixels(); p += kPassPixels) {
-          const std::int64_t count = std::min(kPassPixels, image.pixels() - p);
+        for (std::int64_t p = 0; p < image.pixels(); p += emitter_.pass_pixels()) {
+          const std::int64_t count = std::min(emitter_.pass_pixels(), image.pixels() - p);
           done(block, {first + p, count, 0, 0, 1},
                emitter_.lane(Engine::kVector, {Opcode::kTensorScalar, count}, rstd));
         }
@@ -291,7 +289,8 @@ class ImageLowering {
       return deps;
     };
     if (!resized) return for_each(input, {1, 1, 0}, lower);
-    for (const PixelGroup& group : pixel_groups(output, output, {1, 1, 0}, kPassPixels)) {
+    for (const PixelGroup& group :
+         pixel_groups(output, output, {1, 1, 0}, emitter_.pass_pixels())) {
       for (std::int64_t block = 0; block < output_->blocks(); ++block) {
         const std::int64_t image = group.first / output.pixels();
         const std::int64_t last = (image + 1) * input.pixels() - 1;

@@ -133,8 +133,8 @@ class Experts {
     LoadedWeight weight;
     weight.panel_columns = context_.weights.panel_columns(k_, n_);
     const std::int64_t blocks = emitter_.blocks_of(n_);
-    const std::int64_t per_bank =
-        std::clamp<std::int64_t>(emitter_.bank_columns() / rows.count, 1, kBlocksPerEviction);
+    const std::int64_t per_bank = std::clamp<std::int64_t>(emitter_.bank_columns() / rows.count, 1,
+                                                           emitter_.eviction_blocks());
     for (std::int64_t first = 0; first < blocks; first += per_bank) {
       const std::int64_t count = std::min(per_bank, blocks - first);
       for (std::int64_t row = 0; row < rows.count; row += emitter_.bank_columns()) {

@@ -71,7 +71,7 @@ class NarrowLinear {
     if (kernel_.residual_op != kNoId) residual_ = narrow_operand(context_, kernel_.residual);
     const std::int64_t blocks = emitter_.blocks_of(n_);
     const std::int64_t blocks_per_bank =
-        std::min(emitter_.bank_columns() / rows_, kBlocksPerEviction);
+        std::min(emitter_.bank_columns() / rows_, emitter_.eviction_blocks());
     Deps all;
     for (std::int64_t first = 0; first < blocks; first += blocks_per_bank) {
       const std::int64_t count = std::min(blocks_per_bank, blocks - first);

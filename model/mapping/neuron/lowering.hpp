@@ -17,9 +17,6 @@ struct Demand {
   bool feature_major = false;
 };
 
-// Blocks of results with few columns that one eviction of a bank takes together.
-inline constexpr std::int64_t kBlocksPerEviction = 8;
-
 struct LoweringContext {
   const Graph& graph;
   Emitter& emitter;

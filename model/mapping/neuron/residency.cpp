@@ -8,9 +8,6 @@
 namespace foretell {
 namespace {
 
-// Pixels lie one after the other, so that a descriptor may be as long as the DMA engines like.
-constexpr std::int64_t kImageRowBytes = 4096;
-
 std::vector<TensorId> operands_of(const Kernel& kernel) {
   std::vector<TensorId> ids = {kernel.input.tensor, kernel.residual.tensor, kernel.query.tensor,
                                kernel.key.tensor, kernel.value.tensor};
@@ -175,8 +172,10 @@ Residency::Tiles Residency::tiles_of(const ActivationCopy& copy) const {
     tiles.row_bytes = (columns + emitter_.tile_rows() - 1) / emitter_.tile_rows() * tokens *
                       element_bytes(emitter_.types().matmul);
   }
+  // Pixels lie one after the other.
   if (tiles.row_bytes > 0 && is_image(graph_, copy.tensor))
-    tiles.at_once = std::max<std::int64_t>(1, kImageRowBytes / tiles.row_bytes);
+    tiles.at_once = std::max<std::int64_t>(
+        1, static_cast<std::int64_t>(emitter_.stream_row()) / tiles.row_bytes);
   return tiles;
 }
 

@@ -4,19 +4,13 @@
 #include <cmath>
 
 namespace foretell {
-namespace {
-
-// A descriptor of 4 KiB reaches the DMA engine's sustained rate (DBW:77-85); more per row would
-// only make the chunks longer and the first of them late.
-constexpr double kRowBytes = 4096;
-
-}  // namespace
 
 std::int64_t WeightStream::panel_columns(std::int64_t k, std::int64_t n) const {
   const std::int64_t blocks = (k + emitter_.tile_rows() - 1) / emitter_.tile_rows();
   const double block_row =
       static_cast<double>(blocks * emitter_.tile_rows()) * emitter_.types().weight_bytes;
-  const auto column_blocks = static_cast<std::int64_t>(std::ceil(kRowBytes / block_row));
+  const auto column_blocks =
+      static_cast<std::int64_t>(std::ceil(emitter_.stream_row() / block_row));
   return emitter_.tile_rows() *
          std::clamp<std::int64_t>(column_blocks, 1,
                                   (n + emitter_.tile_rows() - 1) / emitter_.tile_rows());
@@ -36,7 +30,8 @@ void WeightStream::load_panel(TensorId weight, std::int64_t k, std::int64_t n, s
   const std::int64_t blocks = (k + emitter_.tile_rows() - 1) / emitter_.tile_rows();
   const double row_bytes = static_cast<double>(blocks * columns) * emitter_.types().weight_bytes;
   // Even chunks: a short remainder would cost a whole descriptor time per row.
-  const auto chunk_count = std::max<std::int64_t>(1, std::llround(row_bytes / kRowBytes));
+  const auto chunk_count =
+      std::max<std::int64_t>(1, std::llround(row_bytes / emitter_.stream_row()));
   const std::int64_t blocks_per_chunk = (blocks + chunk_count - 1) / chunk_count;
   loaded->blocks_per_chunk = blocks_per_chunk;
   std::vector<Deps> ready;

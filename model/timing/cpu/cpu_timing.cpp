@@ -339,8 +339,7 @@ Loop CpuTiming::copy(const CpuTraffic& traffic) const {
 std::optional<Loop> CpuTiming::weight_layout(const CpuTraffic& weights) const {
   const int times = system_.weight_layouts;
   if (times == 0 || !(weights.all() > Bytes(0))) return std::nullopt;
-  constexpr double kPasses = 3;  // read, and each line of the result read and written
-  Loop loop = copy(part(weights, kPasses * times));
+  Loop loop = copy(part(weights, shapes_.layout_passes * times));
   loop.name = "weight layout";
   return loop;
 }

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <set>
 
+#include "hw/spec/shared/kernel_shapes.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/number_text.hpp"
 #include "model/base/text.hpp"
@@ -17,7 +18,6 @@ namespace {
 
 constexpr const char* kBalanced = "balanced";
 constexpr const char* kPowerLaw = "power_law_";
-constexpr int kDraws = 5;
 
 double power_exponent(const std::string& distribution) {
   if (distribution == kBalanced) return 0;
@@ -180,8 +180,10 @@ std::vector<std::int64_t> drawn_wishes(const ExpertsShape& shape, double exponen
                                        std::uint64_t& state) {
   const auto tokens = static_cast<double>(shape.tokens);
   const bool many = shape.tokens * shape.top_k > shape.experts;
-  const double low = many ? 1 : 0.01;
-  const double high = many ? std::max(1.001, tokens * 0.8) : 2;
+  const RoutingShapes& law = kernel_shapes().routing;
+  constexpr double kLeastHigh = 1.001;  // above the low end, so that there is something to draw
+  const double low = many ? 1 : law.few_least;
+  const double high = many ? std::max(kLeastHigh, tokens * law.largest_share) : law.few_most;
   const double power = exponent == 1 ? 1e-9 : 1 - exponent;
   const double from = std::pow(low, power);
   const double to = std::pow(high, power);
@@ -279,7 +281,8 @@ std::vector<ExpertLoad> expert_loads(const ExpertsShape& shape, const TableRouti
   if (!(exponent > 0)) return {balanced_load(shape, routing)};
   std::vector<ExpertLoad> loads;
   std::uint64_t state = 1;
-  for (int i = 0; i < kDraws; ++i) loads.push_back(drawn_load(shape, routing, exponent, state));
+  for (int i = 0; i < kernel_shapes().routing.draws; ++i)
+    loads.push_back(drawn_load(shape, routing, exponent, state));
   return loads;
 }
 
