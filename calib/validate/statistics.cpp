@@ -1,5 +1,7 @@
 #include "calib/validate/statistics.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -52,6 +54,13 @@ Accuracy accuracy_of(const std::vector<Comparison>& comparisons) {
     accuracy.coverage = static_cast<double>(inside) / static_cast<double>(with_interval);
   }
   return accuracy;
+}
+
+std::string accuracy_text(const Accuracy& accuracy, int digits) {
+  constexpr double kPercent = 100;
+  return fmt::format("MAPE {1:.{0}f} %, median {2:.{0}f} %, p90 {3:.{0}f} %, bias {4:+.{0}f} %",
+                     digits, accuracy.mape * kPercent, accuracy.median * kPercent,
+                     accuracy.p90 * kPercent, accuracy.bias * kPercent);
 }
 
 }  // namespace foretell

@@ -54,14 +54,16 @@ std::string words_before(const CLI::App& command) {
   return before.empty() ? parent->get_name() : before + " " + parent->get_name();
 }
 
+// Those of the command and of what it is a command of, each once: every command has a --help.
 std::vector<std::string> option_names(const CLI::App& app) {
   std::vector<std::string> names;
-  for (const CLI::Option* option : app.get_options()) {
-    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
-  }
-  if (app.get_parent() != nullptr) {
-    const std::vector<std::string> outer = option_names(*app.get_parent());
-    names.insert(names.end(), outer.begin(), outer.end());
+  for (const CLI::App* level = &app; level != nullptr; level = level->get_parent()) {
+    for (const CLI::Option* option : level->get_options()) {
+      for (const std::string& name : option->get_lnames()) {
+        if (std::find(names.begin(), names.end(), "--" + name) == names.end())
+          names.push_back("--" + name);
+      }
+    }
   }
   return names;
 }

@@ -111,12 +111,21 @@ std::string routing_of(const std::string& asked) {
   return to_string(parse_routing(loads));
 }
 
+// "leave --ep and --redundant-experts out": those about experts that are given.
+std::string leave_out(const Request& request) {
+  std::vector<std::string> given;
+  if (request.ep > 0) given.emplace_back("--ep");
+  if (request.moe_tp > 0) given.emplace_back("--moe-tp");
+  if (request.attention_dp > 0) given.emplace_back("--attention-dp");
+  if (request.redundant_experts > 0) given.emplace_back("--redundant-experts");
+  return "leave " + join(given, " and ") + " out";
+}
+
 // More copies than each group can have of each expert, or none to choose from, say nothing.
 void check_redundant_experts(const ModelConfig& model, const Request& request) {
   const std::int64_t extra = request.redundant_experts;
   if (extra == 0) return;
-  if (model.experts == 0)
-    throw UserError(model.name + ": has no experts; leave --redundant-experts out");
+  if (model.experts == 0) throw UserError(model.name + ": has no experts; " + leave_out(request));
   if (request.ep <= 1) {
     throw UserError(model.name +
                     ": --redundant-experts are held by groups of GPUs beside the experts that each "
@@ -146,12 +155,11 @@ void resolve_expert_ranks(const ModelConfig& model, Request& request) {
   const bool asks = request.ep + request.moe_tp + request.attention_dp > 0;
   if (!asks) return check_redundant_experts(model, request);
   if (model.parts_of_decoder.empty()) {
-    throw UserError(model.name +
-                    ": --ep, --moe-tp and --attention-dp are about decoders made of layers of "
-                    "experts; leave them out");
+    throw UserError(model.name + ": is no decoder made of layers of experts; " +
+                    leave_out(request));
   }
   if (model.experts == 0 && request.ep + request.moe_tp > 0) {
-    throw UserError(model.name + ": has no experts; leave --ep and --moe-tp out");
+    throw UserError(model.name + ": has no experts; " + leave_out(request));
   }
   const int ranks = request.tp * std::max(1, request.attention_dp);
   if (request.ep == 0) request.ep = request.moe_tp > 0 ? std::max(1, ranks / request.moe_tp) : 1;

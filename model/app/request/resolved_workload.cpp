@@ -189,6 +189,14 @@ MachineSet split_machine_set(const Request& request) {
   return split;
 }
 
+std::string what_to_lower(const Request& request) {
+  std::string options = "lower --dp or --tp";
+  if (request.pp > 1) options += " or --pp";
+  if (request.cp > 1) options += " or --cp";
+  if (request.attention_dp > 1) options += " or --attention-dp";
+  return options;
+}
+
 int share_parts(const MachineParts& parts, int ways, ResolvedWorkload& resolved) {
   Request& request = resolved.request;
   if (request.cores > parts.available) {
@@ -202,12 +210,11 @@ int share_parts(const MachineParts& parts, int ways, ResolvedWorkload& resolved)
   const int usable = request.cores > 0 ? request.cores : parts.available;
   const int copies = request.dp > 0 ? request.dp : 1;
   if (per_copy * copies > usable) {
-    throw UserError(fmt::format(
-        "{} {} of {} {}{} {} {} {}s, but {} has {}; lower --dp or --tp{}, or name a larger "
-        "system",
-        copies, copies == 1 ? "copy" : "copies", per_copy, parts.name, per_copy == 1 ? "" : "s",
-        copies == 1 ? "needs" : "need", per_copy * copies, parts.name, request.system, usable,
-        request.pp > 1 ? " or --pp" : ""));
+    throw UserError(
+        fmt::format("{} {} of {} {}{} {} {} {}s, but {} has {}; {}, or name a larger system",
+                    copies, copies == 1 ? "copy" : "copies", per_copy, parts.name,
+                    per_copy == 1 ? "" : "s", copies == 1 ? "needs" : "need", per_copy * copies,
+                    parts.name, request.system, usable, what_to_lower(request)));
   }
   if (request.dp == 0) request.dp = default_copies(usable, static_cast<int>(per_copy));
   resolved.serving = Serving{request.batch, request.dp, request.in_flight};

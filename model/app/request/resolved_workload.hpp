@@ -55,6 +55,9 @@ struct MachineParts {
   int available = 0;
 };
 
+// "lower --dp or --tp or --cp": what makes the copies of a request smaller or fewer.
+std::string what_to_lower(const Request& request);
+
 // Fills in --tp, --pp and --dp. `ways`: parts that share a stage, beside --tp. UserError when the
 // machine has fewer parts than are asked for. Returns the parts of a copy.
 int share_parts(const MachineParts& parts, int ways, ResolvedWorkload& resolved);

@@ -142,11 +142,8 @@ class Report {
     for (const auto& [side, rows] : {std::pair("fitted on", &fitted_), {"held out", &held_out_}}) {
       for (const auto& [name, judged] : *rows) {
         const Accuracy accuracy = accuracy_of_rows(judged);
-        text += fmt::format(
-            "  - \"{}, {}: {} rows, MAPE {:.1f} %, median {:.1f} %, p90 {:.1f} %, bias {:+.1f} "
-            "%\"\n",
-            name, side, accuracy.n, 100 * accuracy.mape, 100 * accuracy.median, 100 * accuracy.p90,
-            100 * accuracy.bias);
+        text += fmt::format("  - \"{}, {}: {} rows, {}\"\n", name, side, accuracy.n,
+                            accuracy_text(accuracy, 1));
       }
     }
     return text;

@@ -153,10 +153,7 @@ std::map<std::string, std::vector<Comparison>> by_class(const std::vector<PowerS
 
 std::string said(const std::string& name, const std::vector<Comparison>& comparisons) {
   const Accuracy accuracy = accuracy_of(comparisons);
-  constexpr double kPercent = 100;
-  return fmt::format("{}: {} rows, MAPE {:.2f} %, median {:.2f} %, p90 {:.2f} %, bias {:+.2f} %",
-                     name, accuracy.n, accuracy.mape * kPercent, accuracy.median * kPercent,
-                     accuracy.p90 * kPercent, accuracy.bias * kPercent);
+  return fmt::format("{}: {} rows, {}", name, accuracy.n, accuracy_text(accuracy, 2));
 }
 
 std::optional<std::pair<double, double>> interval_of(const std::vector<double>& ratios) {

@@ -59,13 +59,6 @@ std::vector<Comparison> compare(const KernelFitTask& task, bool held_out,
 
 bool is_fitted_version(const KernelSample& row) { return row.version.empty(); }
 
-std::string accuracy_text_of(const std::vector<Comparison>& comparisons) {
-  const Accuracy accuracy = accuracy_of(comparisons);
-  return fmt::format("MAPE {:.2f} %, median {:.2f} %, p90 {:.2f} %, bias {:+.2f} %",
-                     accuracy.mape * 100, accuracy.median * 100, accuracy.p90 * 100,
-                     accuracy.bias * 100);
-}
-
 // Of each class on both sides of the split, and of other versions of the library.
 std::vector<std::string> residual_lines(const KernelFitTask& task) {
   std::vector<std::string> lines;
@@ -81,7 +74,7 @@ std::vector<std::string> residual_lines(const KernelFitTask& task) {
     }
     for (const auto& [name, comparisons] : classes) {
       lines.push_back(fmt::format("{}, {}: {} rows, {}", name, held_out ? "held out" : "fitted on",
-                                  comparisons.size(), accuracy_text_of(comparisons)));
+                                  comparisons.size(), accuracy_text(accuracy_of(comparisons), 2)));
     }
   }
   return lines;
@@ -202,6 +195,16 @@ void KernelCalibration::take(const std::string& text) {
                                  set.evidence, set.interval_low, set.interval_high, set.fitted_on,
                                  set.held_out);
   put_factor_set(file_, std::move(set));
+}
+
+bool KernelCalibration::is_enough(const std::string& name, const std::vector<KernelSample>& fit,
+                                  bool has_held_out) const {
+  const std::size_t families = count_families(fit);
+  if (has_held_out || families >= kMinCrossFamilies) return true;
+  session_.say(fmt::format(
+      "foretell: {} is left out: its {} {} are too few to tell an interval from, which takes {}",
+      name, families, settings_.families, kMinCrossFamilies));
+  return false;
 }
 
 void KernelCalibration::run_all(const std::vector<std::string>& names,
@@ -478,7 +481,7 @@ KernelFactorSet KernelCalibration::calibrated_set(KernelFitTask& task,
       judged.empty()
           ? fmt::format("nothing: all {} of this table were fitted to", settings_.families)
           : fmt::format("{} rows of {} {}, {}", judged.size(), count_families(task.held_out),
-                        settings_.families, accuracy_text_of(judged));
+                        settings_.families, accuracy_text(accuracy_of(judged), 2));
   const bool leaves_out = (settings_.leaves_families_out || task.held_out.empty()) &&
                           !tells_interval(task) && count_families(task.fit) >= kMinCrossFamilies;
   const std::vector<RatioSample> samples =

@@ -18,6 +18,7 @@
 #include "model/app/command/calibrate/table_rows.hpp"
 #include "model/app/tables/kernel_rows.hpp"
 #include "model/app/terminal/session.hpp"
+#include "model/base/errors.hpp"
 
 namespace foretell {
 
@@ -88,7 +89,13 @@ class KernelCalibration {
   template <class Row, class Prepare>
   void run(const std::map<std::string, KernelTable<Row>>& tables, const Prepare& prepare) {
     std::vector<std::string> names;
-    for (const auto& entry : tables) names.push_back(entry.first);
+    for (const auto& [name, table] : tables) {
+      if (tables.size() == 1 ||
+          is_enough(name, {table.fit.begin(), table.fit.end()}, !table.held_out.empty()))
+        names.push_back(name);
+    }
+    if (names.empty() && !tables.empty())
+      throw UserError("no table is left to fit; measure more shapes");
     run_all(names, [&](const std::string& name) {
       const KernelTable<Row>& table = tables.at(name);
       KernelFitTask task;
@@ -103,6 +110,9 @@ class KernelCalibration {
   }
 
  private:
+  // Does the table tell how certain its factors are? A warning says where it does not.
+  bool is_enough(const std::string& name, const std::vector<KernelSample>& fit,
+                 bool has_held_out) const;
   // Each returns a factor file with its set, or "" for a table that is not fitted.
   void run_all(const std::vector<std::string>& names,
                const std::function<std::string(const std::string&)>& calibrate);

@@ -10,6 +10,7 @@
 #include "hw/engines/engine_catalog.hpp"
 #include "model/app/request/device_family.hpp"
 #include "model/app/request/intervals.hpp"
+#include "model/app/request/resolved_workload.hpp"
 #include "model/app/serving/request/measured_trace.hpp"
 #include "model/app/serving/request/promise.hpp"
 #include "model/app/serving/request/serve_parts.hpp"
@@ -144,11 +145,10 @@ class Server {
     const int needed = built.machine.devices_per_worker * split.workers;
     if (needed > built.machine.devices) {
       throw UserError(
-          fmt::format("{} replicas of {} devices need {}, but {} has {}; lower --dp or --tp{}, or "
-                      "name a larger "
+          fmt::format("{} replicas of {} devices need {}, but {} has {}; {}, or name a larger "
                       "system",
                       split.workers, built.machine.devices_per_worker, needed, built.machine.system,
-                      built.machine.devices, split.pp > 1 ? " or --pp" : ""));
+                      built.machine.devices, what_to_lower(base_)));
     }
     built.group.timer = built.machine.timer.get();
     setup_.serving = built.group;
