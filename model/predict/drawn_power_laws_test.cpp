@@ -15,7 +15,7 @@ namespace {
 
 DeviceEnergy some_energy() {
   DeviceEnergy energy;
-  energy.facts.active_idle_watts = 60;
+  energy.facts.active_idle = Watts(60);
   energy.factors.matrix_16 = 0.5;
   energy.factors.matrix_32 = 1.2;
   energy.factors.vector = 1.5;

@@ -33,8 +33,8 @@ void KvLink::next() {
   const KvLinkRules& rules = state_.setup->link;
   const Bytes bytes = rules.per_token * static_cast<double>(queue_.front().input);
   const Seconds time = rules.latency + bytes / rules.rate;
-  state_.result.link_busy_s += time.value();
-  state_.result.transferred_bytes += bytes.value();
+  state_.result.link_busy += time;
+  state_.result.transferred += bytes;
   done_.notify(service_time(time));
 }
 

@@ -276,13 +276,14 @@ TEST(SwapLaws, SwappedSequencesComputeNothingAgain) {
   EXPECT_GT(swapped.copied_blocks, 0);
   EXPECT_EQ(swapped.copied_blocks % 2, 0);  // all that went came back
   // The copies take their bytes over the link, one after the other.
-  EXPECT_NEAR(swapped.spent_s[kCopies], static_cast<double>(swapped.copied_blocks) * 1e6 / 1e10,
+  EXPECT_NEAR(swapped.spent[kCopies].value(),
+              static_cast<double>(swapped.copied_blocks) * 1e6 / 1e10,
               1e-9 * static_cast<double>(swapped.copied_blocks));
   rules.host_blocks = 0;  // no room: computed again, as without
-  EXPECT_EQ(serve_with(rules, load).end_s, again.end_s);
+  EXPECT_EQ(serve_with(rules, load).end, again.end);
   rules.host_blocks = 1000;
   rules.host_rate = BytesPerSecond(1e8);
-  EXPECT_GT(serve_with(rules, load).end_s, swapped.end_s);
+  EXPECT_GT(serve_with(rules, load).end, swapped.end);
 }
 
 }  // namespace

@@ -124,8 +124,8 @@ ServiceResult run_service(const ServiceSetup& setup) {
   for (const ServingGroup& group : setup.decoding) {
     if (group.timer != setup.serving.timer) result.executed_steps += group.timer->executed();
   }
-  if (result.end_s > 0) {
-    result.kv_share_seconds /= result.end_s * static_cast<double>(workers.size());
+  if (result.end > Seconds(0)) {
+    result.kv_share_seconds /= result.end.value() * static_cast<double>(workers.size());
   }
   return std::move(state.result);
 }

@@ -137,7 +137,7 @@ TEST(ServiceLaws, TheFirstTokenComesWithItsGroup) {
   const ServiceResult single = run_service(setup_of(load, rules, timer));
   rules.stream_interval = kGroup;
   const ServiceResult grouped = run_service(setup_of(load, rules, timer));
-  EXPECT_DOUBLE_EQ(grouped.end_s, single.end_s);
+  EXPECT_DOUBLE_EQ(grouped.end.value(), single.end.value());
   EXPECT_NEAR(ttft_of(grouped).mean - ttft_of(single).mean, (kGroup - 1) * kStep, 1e-6);
   const Load brief = closed(1, 20, 16, 4);
   const ServiceResult whole = run_service(setup_of(brief, rules, timer));
@@ -194,7 +194,7 @@ TEST(ServiceLaws, LittlesLawIsExact) {
     ASSERT_GE(request.end_s, request.first_s);
     seconds += static_cast<double>(request.end_s);
   }
-  EXPECT_NEAR(result.request_seconds, seconds, 1e-4 * seconds);  // floats
+  EXPECT_NEAR(result.request_time.value(), seconds, 1e-4 * seconds);  // floats
 }
 
 // The timeline and the distributions say what the sums and the statistics say.
@@ -320,7 +320,7 @@ TEST(ServiceLaws, AClosedLoopKeepsItsClientsBusy) {
   PlainTimer timer(0.01, 0);
   const ServiceResult result = run_service(setup_of(load, plain_rules(8192, 64, 4000), timer));
   // All eight start together and stay together: 50 steps of 10 ms each, ten times.
-  EXPECT_NEAR(result.end_s, 10 * 50 * 0.01, 1e-6);
+  EXPECT_NEAR(result.end.value(), 10 * 50 * 0.01, 1e-6);
   EXPECT_NEAR(tpot_of(result).p50, 0.01, 1e-6);
   EXPECT_NEAR(itl_of(result).p50, 0.01, 1e-5);
   EXPECT_NEAR(output_tokens_per_s(result), 8 / 0.01, 1);
@@ -352,11 +352,11 @@ TEST(ServiceLaws, SeparateDecodeWorkersGetTheCacheOverTheLink) {
   const ServiceResult result = run_service(setup);
   EXPECT_EQ(result.answered, 40);
   EXPECT_EQ(result.leaked_blocks, 0);
-  EXPECT_DOUBLE_EQ(result.transferred_bytes, 40 * 1000 * 1e5);
-  EXPECT_NEAR(result.link_busy_s, 4.0, 1e-6);
+  EXPECT_DOUBLE_EQ(result.transferred.value(), 40 * 1000 * 1e5);
+  EXPECT_NEAR(result.link_busy.value(), 4.0, 1e-6);
   // Four caches of 0.1 s each cross one link: it is what binds.
-  EXPECT_GT(result.end_s, 4.0);
-  EXPECT_LT(result.end_s, 4.5);
+  EXPECT_GT(result.end.value(), 4.0);
+  EXPECT_LT(result.end.value(), 4.5);
 }
 
 // A machine cut into equal stages: each takes its part of a step, and a time to hand over.
@@ -452,8 +452,8 @@ TEST(ServiceLaws, PipelinesConserveTokensAndBlocks) {
   // Stages are busy for no longer than there are.
   double busy = 0;
   for (const Spent kind : {kHost, kPrompts, kDecodeAttention, kDecodeRest})
-    busy += result.spent_s[kind];
-  EXPECT_LE(busy, result.end_s * 2 * 3 * (1 + 1e-9));
+    busy += result.spent[kind].value();
+  EXPECT_LE(busy, result.end.value() * 2 * 3 * (1 + 1e-9));
 }
 
 TEST(ServiceLaws, AnInterruptionGivesWhatWasAnswered) {

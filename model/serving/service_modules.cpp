@@ -17,8 +17,8 @@ sc_core::sc_time service_time(Seconds time) {
       static_cast<sc_dt::uint64>(std::max(0LL, std::llround(time.value() * kServiceTicks))));
 }
 
-double service_now() {
-  return static_cast<double>(sc_core::sc_time_stamp().value()) / kServiceTicks;
+Seconds service_now() {
+  return Seconds(static_cast<double>(sc_core::sc_time_stamp().value()) / kServiceTicks);
 }
 
 // The worker that saw most of the beginning of the prompt, if that is more than half of it, as the
@@ -67,17 +67,17 @@ ServingWorker& ServiceState::route(const std::vector<ServingWorker*>& workers,
 }
 
 void ServiceState::count_requests(std::int64_t change) {
-  const double now = service_now();
-  result.request_seconds += static_cast<double>(in_service) * (now - counted_until);
+  const Seconds now = service_now();
+  result.request_time += static_cast<double>(in_service) * (now - counted_until);
   counted_until = now;
   in_service += change;
 }
 
-void ServiceState::answered(const Sequence& sequence, double now) {
+void ServiceState::answered(const Sequence& sequence, Seconds now) {
   ServedRequest& request = result.requests[static_cast<std::size_t>(sequence.request)];
-  request.end_s = static_cast<float>(now - request.arrival_s);
+  request.end_s = static_cast<float>((now - request.arrival).value());
   request.preemptions += sequence.preemptions;
-  result.end_s = std::max(result.end_s, now);
+  result.end = std::max(result.end, now);
   ++result.answered;
   count_requests(-1);
   clients->answer_came();
@@ -92,10 +92,10 @@ ServingClients::ServingClients(const sc_core::sc_module_name& name, ServiceState
 }
 
 void ServingClients::send(const TrafficRequest& request) {
-  const double now = service_now();
+  const Seconds now = service_now();
   ServiceResult& result = state_.result;
   ServedRequest served;
-  served.arrival_s = now;
+  served.arrival = now;
   served.input = request.input_len;
   served.output = request.output_len;
   Sequence sequence;
@@ -107,7 +107,7 @@ void ServingClients::send(const TrafficRequest& request) {
   ServingWorker& worker = state_.route(state_.serving, &sequence);
   served.worker = worker.number();
   result.requests.push_back(served);
-  result.last_arrival_s = now;
+  result.last_arrival = now;
   state_.count_requests(1);
   worker.accept(sequence, true);
   if (source_.is_done()) {
@@ -229,7 +229,7 @@ void ServingWorker::accept(Sequence sequence, bool from_client) {
     places_.emplace_back();
     place = &places_.back();
     place->place = static_cast<std::int32_t>(places_.size() - 1);
-    last_token_.push_back(0);
+    last_token_.emplace_back();
   } else {
     place = free_.back();
     free_.pop_back();
@@ -274,17 +274,17 @@ void ServingWorker::receive() {
 }
 
 // Adds the state of the worker from one time to another to the timeline.
-void ServingWorker::sample(double from, double until) {
+void ServingWorker::sample(Seconds from, Seconds until) {
   ServiceResult& result = state_.result;
   const double share = kv_share();
-  result.kv_share_seconds += share * (until - from);
+  result.kv_share_seconds += share * (until - from).value();
   const auto running = static_cast<double>(this->running());
   const auto waiting = static_cast<double>(this->waiting());
-  const double width = result.timeline_step_s;
-  for (double at = from; at < until;) {
+  const Seconds width = result.timeline_step;
+  for (Seconds at = from; at < until;) {
     const auto second = static_cast<std::size_t>(at / width);
     if (second >= kMaxSeconds) return;
-    const double next = std::min(until, static_cast<double>(second + 1) * width);
+    const Seconds next = std::min(until, static_cast<double>(second + 1) * width);
     if (!(next > at)) return;
     if (result.timeline.size() <= second) result.timeline.resize(second + 1);
     TimelineSecond& entry = result.timeline[second];
@@ -298,7 +298,7 @@ void ServingWorker::sample(double from, double until) {
 
 void ServingWorker::note_start(const Sequence& sequence) {
   ServedRequest& request = state_.result.requests[static_cast<std::size_t>(sequence.request)];
-  if (request.start_s < 0) request.start_s = service_now();
+  if (request.start < Seconds(0)) request.start = service_now();
 }
 
 bool ServingWorker::plan_step() {
@@ -327,10 +327,10 @@ std::int32_t ServingWorker::accepted_drafts() {
   return tokens;
 }
 
-void ServingWorker::give_token(Sequence* sequence, double now, std::int32_t tokens) {
+void ServingWorker::give_token(Sequence* sequence, Seconds now, std::int32_t tokens) {
   ServiceResult& result = state_.result;
   ServedRequest& request = result.requests[static_cast<std::size_t>(sequence->request)];
-  double& last = last_token_[static_cast<std::size_t>(sequence->place)];
+  Seconds& last = last_token_[static_cast<std::size_t>(sequence->place)];
   const auto interval = static_cast<std::int32_t>(group_.rules.stream_interval);
   const bool counts = sequence->request >= result.warm_up;
   // Tokens are sent together, the first with the others of its group.
@@ -339,20 +339,20 @@ void ServingWorker::give_token(Sequence* sequence, double now, std::int32_t toke
       (sequence->generated + tokens) / interval != sequence->generated / interval ||
       sequence->generated + tokens >= sequence->output;
   if (is_sent && request.first_s < 0) {
-    request.first_s = static_cast<float>(now - request.arrival_s);
+    request.first_s = static_cast<float>((now - request.arrival).value());
     last = now;
     state_.clients->first_token_came();
   } else if (is_sent) {
-    if (counts) result.itl.add((now - last) / tokens, tokens);
+    if (counts) result.itl.add(((now - last) / tokens).value(), tokens);
     last = now;
   }
   sequence->generated += tokens;
   result.output_tokens += tokens;
-  const auto second = static_cast<std::size_t>(now / result.timeline_step_s);
+  const auto second = static_cast<std::size_t>(now / result.timeline_step);
   if (second < result.timeline.size()) result.timeline[second].tokens += tokens;
 }
 
-void ServingWorker::end_rank(std::size_t rank, double now) {
+void ServingWorker::end_rank(std::size_t rank, Seconds now) {
   const StepPlan& plan = *plans_[rank];
   if (plan.empty()) return;
   done_.clear();
@@ -386,7 +386,7 @@ void ServingWorker::end_rank(std::size_t rank, double now) {
 }
 
 void ServingWorker::end_step() {
-  const double now = service_now();
+  const Seconds now = service_now();
   sample(step_begin_, now);
   for (std::size_t rank = 0; rank < ranks_.size(); ++rank) end_rank(rank, now);
 }

@@ -20,7 +20,7 @@ inline constexpr double kServiceTicks = 1e9;  // per second
 
 // Nanoseconds; whole, and never 0 for a step, which would stall the clock.
 sc_core::sc_time service_time(Seconds time);
-double service_now();
+Seconds service_now();
 
 class ServingWorker;
 class ServingClients;
@@ -41,7 +41,7 @@ struct ServiceState {
   std::unordered_map<std::int32_t, std::int32_t> chain_worker;
   std::size_t next_worker = 0;
   std::int64_t in_service = 0;
-  double counted_until = 0;
+  Seconds counted_until;
 
   // Workers that ask how long their step takes. The answer may be a simulation with a SystemC
   // kernel of its own, and two of these do not run inside one another: the service pauses for it.
@@ -51,7 +51,7 @@ struct ServiceState {
   ServingWorker& route(const std::vector<ServingWorker*>& workers, const Sequence* sequence);
   std::int32_t worker_of(const Sequence& sequence) const;
   void count_requests(std::int64_t change);
-  void answered(const Sequence& sequence, double now);
+  void answered(const Sequence& sequence, Seconds now);
 };
 
 // Sends requests: by the clock of an open load, or when an answer of a closed one is there.
@@ -76,10 +76,10 @@ class ServingClients : public sc_core::sc_module {
 };
 
 // What the batches of a worker share: when its host is through with the last step that it was
-// given, and when that leaves each stage, in seconds.
+// given, and when that leaves each stage.
 struct PipelineFree {
-  double host = 0;
-  std::vector<double> stages;
+  Seconds host;
+  std::vector<Seconds> stages;
 };
 
 // One copy of the network with the engine that runs it, step after step; of a worker with several
@@ -118,18 +118,18 @@ class ServingWorker : public sc_core::sc_module {
   bool plan_step();
   void note_start(const Sequence& sequence);
   void end_step();
-  void end_rank(std::size_t rank, double now);
-  void give_token(Sequence* sequence, double now, std::int32_t tokens);
+  void end_rank(std::size_t rank, Seconds now);
+  void give_token(Sequence* sequence, Seconds now, std::int32_t tokens);
   StepShape shape_of(const StepPlan& plan, std::int64_t ghosts) const;
   std::vector<StepShape> shapes_of_ranks() const;
   Seconds host_time(const StepPlan& plan) const;
   bool is_graphed(const StepPlan& plan, const StepShape& shape) const;
-  std::vector<StepTime> times_of_stages(const std::vector<StepShape>& shapes, double& joules);
-  double pass_stages(const std::vector<StepTime>& stages, Seconds host, double& work);
+  std::vector<StepTime> times_of_stages(const std::vector<StepShape>& shapes, Joules& energy);
+  Seconds pass_stages(const std::vector<StepTime>& stages, Seconds host, Seconds& work);
   Seconds copy_time(const StepPlan& plan);
   StepTime time_of(const StepShape& shape, int stage) const;
   void account(const StepTime& time);
-  void sample(double from, double until);
+  void sample(Seconds from, Seconds until);
   std::int32_t accepted_drafts();
 
   ServiceState& state_;
@@ -141,7 +141,7 @@ class ServingWorker : public sc_core::sc_module {
   std::vector<const StepPlan*> plans_;
   std::deque<Sequence> places_;  // of all sequences here; reused
   std::vector<Sequence*> free_;
-  std::vector<double> last_token_;  // by place
+  std::vector<Seconds> last_token_;  // by place
   std::deque<Arriving> arriving_;
   std::vector<Sequence*> inbox_;  // that the scheduler has not looked at yet
   std::int64_t decodes_since_look_ = std::numeric_limits<std::int64_t>::max() / 2;
@@ -150,8 +150,8 @@ class ServingWorker : public sc_core::sc_module {
   bool busy_ = false;
   Refusal refusal_ = Refusal::kNothingWaits;  // of the step that runs
   std::vector<std::int64_t> ghosts_;  // of each rank: answers that the host has not seen end
-  double step_begin_ = 0;
-  double idle_since_ = 0;
+  Seconds step_begin_;
+  Seconds idle_since_;
   sc_core::sc_event arrived_;
   sc_core::sc_event wake_;
 };

@@ -52,7 +52,7 @@ float token_time(const ServedRequest& request) {
 float whole_time(const ServedRequest& request) { return request.end_s; }
 
 struct Window {
-  double seconds = 0;
+  Seconds time;
   double requests = 0;
   double tokens = 0;
 };
@@ -60,24 +60,24 @@ struct Window {
 // From the first arrival that counts to the last answer that counts.
 Window window_of(const ServiceResult& result) {
   Window window;
-  double begin = -1;
-  double end = 0;
+  Seconds begin(-1);
+  Seconds end;
   for (std::size_t i = static_cast<std::size_t>(result.warm_up); i < result.requests.size(); ++i) {
     const ServedRequest& request = result.requests[i];
-    if (begin < 0) begin = request.arrival_s;
+    if (begin < Seconds(0)) begin = request.arrival;
     if (request.end_s < 0) continue;
-    end = std::max(end, request.arrival_s + static_cast<double>(request.end_s));
+    end = std::max(end, request.arrival + Seconds(static_cast<double>(request.end_s)));
     window.requests += 1;
     window.tokens += request.output;
   }
-  window.seconds = std::max(0.0, end - std::max(0.0, begin));
+  window.time = std::max(Seconds(0), end - std::max(Seconds(0), begin));
   return window;
 }
 
 }  // namespace
 
-void note_batch(ServiceResult& result, double now, std::int64_t decodes) {
-  const auto second = static_cast<std::size_t>(now / result.timeline_step_s);
+void note_batch(ServiceResult& result, Seconds now, std::int64_t decodes) {
+  const auto second = static_cast<std::size_t>(now / result.timeline_step);
   if (decodes == 0 || second >= kMaxSeconds) return;
   if (result.timeline.size() <= second) result.timeline.resize(second + 1);
   result.timeline[second].decodes += static_cast<double>(decodes);
@@ -116,12 +116,12 @@ std::vector<double> times_at(const ServiceResult& result, ServedTime which,
 
 double output_tokens_per_s(const ServiceResult& result) {
   const Window window = window_of(result);
-  return window.seconds > 0 ? window.tokens / window.seconds : 0;
+  return window.time > Seconds(0) ? window.tokens / window.time.value() : 0;
 }
 
 double requests_per_s(const ServiceResult& result) {
   const Window window = window_of(result);
-  return window.seconds > 0 ? window.requests / window.seconds : 0;
+  return window.time > Seconds(0) ? window.requests / window.time.value() : 0;
 }
 
 }  // namespace foretell

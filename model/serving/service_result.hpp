@@ -6,16 +6,19 @@
 #include <string>
 #include <vector>
 
+#include "model/base/energy_units.hpp"
+#include "model/base/units.hpp"
 #include "model/serving/log_histogram.hpp"
 
 namespace foretell {
 
-// Times of a request as its client sees them; seconds since the service started.
+// Times of a request as its client sees them, since the service started. Seconds of which millions
+// are kept are floats.
 struct ServedRequest {
-  double arrival_s = 0;
-  float first_s = -1;   // after the arrival; -1: no token yet
-  float end_s = -1;     // after the arrival; -1: not answered
-  double start_s = -1;  // since the service started: the first step with some of its prompt begins
+  Seconds arrival;
+  float first_s = -1;  // after the arrival; -1: no token yet
+  float end_s = -1;    // after the arrival; -1: not answered
+  Seconds start{-1};   // the first step with some of its prompt begins; -1: none did
   std::int32_t input = 0;
   std::int32_t output = 0;
   std::int32_t preemptions = 0;
@@ -58,13 +61,13 @@ enum Spent {
 enum WaitedFor { kForTokens, kForSequences, kForBlocks, kWaitKinds };
 
 struct StepSlice {  // for a timeline of the first steps
-  double start_s = 0;
-  double duration_s = 0;
+  Seconds start;
+  Seconds duration;
   std::int32_t worker = 0;
   std::int32_t decodes = 0;
   std::int32_t prompts = 0;
   std::int64_t tokens = 0;
-  double joules = 0;  // of the devices of the worker, above active idle
+  Joules energy;  // of the devices of the worker, above active idle
 };
 
 struct ServiceResult {
@@ -72,15 +75,15 @@ struct ServiceResult {
   std::int64_t warm_up = 0;             // this many of the first count in no statistic
   std::int64_t answered = 0;
   bool interrupted = false;
-  double end_s = 0;  // the last answer
-  double last_arrival_s = 0;
+  Seconds end;  // the last answer
+  Seconds last_arrival;
   LogHistogram itl;  // gaps between tokens as clients see them
   std::int64_t steps = 0;
   double batch_sum = 0;  // decodes of all steps that have some
   std::int64_t decode_steps = 0;
   double kv_share_seconds = 0;  // share of the blocks in use, over time and all workers
-  double busy_s = 0;            // of all workers
-  double step_joules = 0;       // of the devices of all workers, above active idle
+  Seconds busy;                 // of all workers
+  Joules step_energy;           // of the devices of all workers, above active idle
   std::int64_t preemptions = 0;
   std::int64_t executed_steps = 0;  // calls of the machine that were simulated
   std::int64_t prompt_tokens = 0;   // computed, those of preempted requests again
@@ -91,18 +94,18 @@ struct ServiceResult {
   std::int64_t copied_blocks = 0;     // between devices and the host, both ways
   std::int64_t leaked_blocks = 0;     // taken and never given back: 0 but after an interruption
   double waiting_at_last_arrival = 0;
-  double request_seconds = 0;  // integral of the number of requests in the service over time
-  std::array<double, kSpentKinds> spent_s{};
-  std::array<double, kWaitKinds> waited_s{};
-  double link_busy_s = 0;
-  double transferred_bytes = 0;
+  Seconds request_time;  // integral of the number of requests in the service over time
+  std::array<Seconds, kSpentKinds> spent{};
+  std::array<Seconds, kWaitKinds> waited{};
+  Seconds link_busy;
+  Bytes transferred;
   std::vector<TimelineSecond> timeline;
-  double timeline_step_s = 1;
+  Seconds timeline_step{1};
   std::vector<StepSlice> slices;
 };
 
 // Adds a step that begins now to the timeline.
-void note_batch(ServiceResult& result, double now, std::int64_t decodes);
+void note_batch(ServiceResult& result, Seconds now, std::int64_t decodes);
 
 // Of all answered requests after the warm-up.
 Statistic ttft_of(const ServiceResult& result);

@@ -33,13 +33,13 @@ Seconds ServingWorker::host_time(const StepPlan& plan) const {
 }
 
 void ServingWorker::account(const StepTime& time) {
-  auto& spent = state_.result.spent_s;
+  auto& spent = state_.result.spent;
   const Seconds rest = time.total - time.attention - time.prompts - time.exchange - time.copies;
-  spent[kCopies] += time.copies.value();
-  spent[kPrompts] += time.prompts.value();
-  spent[kDecodeAttention] += time.attention.value();
-  spent[kExchange] += (time.exchange + time.handover).value();
-  spent[kDecodeRest] += std::max(0.0, rest.value());
+  spent[kCopies] += time.copies;
+  spent[kPrompts] += time.prompts;
+  spent[kDecodeAttention] += time.attention;
+  spent[kExchange] += time.exchange + time.handover;
+  spent[kDecodeRest] += std::max(Seconds(0), rest);
 }
 
 // Of ranks in lock step: idle ones have no tokens, and experts get those of all.
@@ -85,7 +85,7 @@ StepTime ServingWorker::time_of(const StepShape& shape, int stage) const {
 
 // Of the rank that takes longest in each stage; adds up the energy of all.
 std::vector<StepTime> ServingWorker::times_of_stages(const std::vector<StepShape>& shapes,
-                                                     double& joules) {
+                                                     Joules& energy) {
   std::vector<StepTime> stages(pipeline_->stages.size());
   for (std::size_t rank = 0; rank < plans_.size(); ++rank) {
     const StepPlan& plan = *plans_[rank];
@@ -96,7 +96,7 @@ std::vector<StepTime> ServingWorker::times_of_stages(const std::vector<StepShape
       StepTime time = time_of(shapes[rank], static_cast<int>(stage));
       // Launched kernel by kernel, a step takes the longer of its launches and its kernels.
       if (!graphed) time.total = std::max(time.total, group_.rules.host_per_launch * time.launches);
-      joules += time.energy.value();
+      energy += time.energy;
       if (stage == 0) {
         time.copies = copies;
         time.total += copies;
@@ -110,29 +110,30 @@ std::vector<StepTime> ServingWorker::times_of_stages(const std::vector<StepShape
 // Sends a step that was planned now through the stages and returns when it leaves the last one;
 // `work` is what it takes without waiting for other steps. One host prepares the steps of all
 // batches one after the other: before a step, or where it overlaps, while the step runs.
-double ServingWorker::pass_stages(const std::vector<StepTime>& stages, Seconds host, double& work) {
+Seconds ServingWorker::pass_stages(const std::vector<StepTime>& stages, Seconds host,
+                                   Seconds& work) {
   const bool overlap = group_.rules.overlap;
   PipelineFree& free = *pipeline_;
-  double at = std::max(service_now(), free.host);
+  Seconds at = std::max(service_now(), free.host);
   Seconds device;
   Seconds all;
-  if (!overlap) at += host.value();
+  if (!overlap) at += host;
   free.host = at;
   for (std::size_t stage = 0; stage < stages.size(); ++stage) {
     const StepTime& time = stages[stage];
     const Seconds total = std::max(time.total, Seconds(1 / kServiceTicks));
     account(time);
     at = std::max(at, free.stages[stage]);
-    if (stage == 0 && overlap) free.host = at + host.value();
-    at += total.value();
+    if (stage == 0 && overlap) free.host = at + host;
+    at += total;
     free.stages[stage] = at;
-    at += time.handover.value();
+    at += time.handover;
     all += total + time.handover;
     device += time.total + time.handover;
   }
   all = overlap ? std::max(all, host) : all + host;
-  state_.result.spent_s[kHost] += std::max(0.0, (all - device).value());
-  work = all.value();
+  state_.result.spent[kHost] += std::max(Seconds(0), all - device);
+  work = all;
   return overlap ? std::max(at, free.host) : at;
 }
 
@@ -141,9 +142,9 @@ void ServingWorker::time_step() {
   std::int64_t decodes = 0;
   std::int64_t prompts = 0;
   std::int64_t tokens = 0;
-  double joules = 0;
+  Joules energy;
   const std::vector<StepShape> shapes = shapes_of_ranks();
-  const std::vector<StepTime> stages = times_of_stages(shapes, joules);
+  const std::vector<StepTime> stages = times_of_stages(shapes, energy);
   for (std::size_t rank = 0; rank < plans_.size(); ++rank) {
     const StepPlan& plan = *plans_[rank];
     if (plan.empty()) continue;
@@ -154,30 +155,30 @@ void ServingWorker::time_step() {
   }
   decodes_since_look_ = prompts > 0 ? group_.rules.receive_interval : decodes_since_look_ + 1;
   std::fill(ghosts_.begin(), ghosts_.end(), 0);
-  const double now = service_now();
-  double work = 0;
-  const double end = pass_stages(stages, host, work);
-  const double total = stages.size() == 1 ? work : end - now;
+  const Seconds now = service_now();
+  Seconds work;
+  const Seconds end = pass_stages(stages, host, work);
+  const Seconds total = stages.size() == 1 ? work : end - now;
   ServiceResult& result = state_.result;
   ++result.steps;
   if (decodes > 0) {
     ++result.decode_steps;
     result.batch_sum += static_cast<double>(decodes);
   }
-  result.busy_s += work;
-  result.step_joules += joules;
+  result.busy += work;
+  result.step_energy += energy;
   note_batch(result, now, decodes);
   if (refusal_ == Refusal::kTokens || refusal_ == Refusal::kOrder)
-    result.waited_s[kForTokens] += work;
-  if (refusal_ == Refusal::kSequences) result.waited_s[kForSequences] += work;
-  if (refusal_ == Refusal::kBlocks) result.waited_s[kForBlocks] += work;
-  result.spent_s[kIdle] += std::max(0.0, now - idle_since_);
+    result.waited[kForTokens] += work;
+  if (refusal_ == Refusal::kSequences) result.waited[kForSequences] += work;
+  if (refusal_ == Refusal::kBlocks) result.waited[kForBlocks] += work;
+  result.spent[kIdle] += std::max(Seconds(0), now - idle_since_);
   if (result.slices.size() < state_.setup->slices) {
     result.slices.push_back({now, total, batch_, static_cast<std::int32_t>(decodes),
-                             static_cast<std::int32_t>(prompts), tokens, joules});
+                             static_cast<std::int32_t>(prompts), tokens, energy});
   }
   step_begin_ = now;
-  wake_.notify(service_time(Seconds(total)));
+  wake_.notify(service_time(total));
 }
 
 }  // namespace foretell

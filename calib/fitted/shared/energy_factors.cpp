@@ -5,28 +5,22 @@
 #include <tuple>
 
 #include "calib/fitted/shared/factors_folder.hpp"
+#include "calib/fitted/shared/fitted_values.hpp"
 #include "hw/spec/shared/catalog.hpp"
 #include "hw/spec/shared/data_folder.hpp"
-#include "model/base/errors.hpp"
+#include "hw/spec/shared/provenance.hpp"
 #include "model/config/document.hpp"
-#include "model/config/node_number.hpp"
 
 namespace foretell {
 namespace {
 
 namespace fs = std::filesystem;
 
-double fact(const Node& root, const std::string& key, double min, double max) {
-  const Node& entry = root.required(key, "");
-  entry.only_keys({"value", "source", "kind", "why"}, key);
-  entry.required("source", key);
-  entry.required("kind", key);
-  return number_at(entry.required("value", key), key, min, max);
-}
+constexpr double kMaxFactor = 1e6;
 
 // Facts of a device without measurements are those of its family, watts as shares of the limit of
 // its board.
-PowerFacts read_power_facts(const Node& root, double limit_watts) {
+PowerFacts read_power_facts(const Node& root, Watts limit) {
   root.only_keys({"like", "interval80", "active_idle_watts", "active_idle_share", "limit_share",
                   "link_pj_per_byte", "voltage_knee", "voltage_floor", "voltage_margin",
                   "lowest_clock", "leakage_share", "leakage_growth", "busy_share", "energies"},
@@ -34,19 +28,19 @@ PowerFacts read_power_facts(const Node& root, double limit_watts) {
   PowerFacts facts;
   constexpr double kMaxWatts = 1e5;
   constexpr double kMaxPj = 1e6;
-  facts.active_idle_watts = root.find("active_idle_watts") != nullptr
-                                ? fact(root, "active_idle_watts", 0, kMaxWatts)
-                                : fact(root, "active_idle_share", 0, 1) * limit_watts;
-  facts.limit_share = fact(root, "limit_share", 0, 1);
-  facts.link_pj_per_byte = fact(root, "link_pj_per_byte", 0, kMaxPj);
-  facts.voltage_knee = fact(root, "voltage_knee", 0, 1);
-  facts.voltage_floor = fact(root, "voltage_floor", 0, 1);
-  facts.lowest_clock = fact(root, "lowest_clock", 0, 1);
+  facts.active_idle = root.find("active_idle_watts") != nullptr
+                          ? Watts(sourced_number(root, "active_idle_watts", 0, kMaxWatts))
+                          : limit * sourced_number(root, "active_idle_share", 0, 1);
+  facts.limit_share = sourced_number(root, "limit_share", 0, 1);
+  facts.link_pj_per_byte = sourced_number(root, "link_pj_per_byte", 0, kMaxPj);
+  facts.voltage_knee = sourced_number(root, "voltage_knee", 0, 1);
+  facts.voltage_floor = sourced_number(root, "voltage_floor", 0, 1);
+  facts.lowest_clock = sourced_number(root, "lowest_clock", 0, 1);
   constexpr double kMaxGrowth = 10;
   constexpr double kMaxMargin = 0.5;
-  facts.leakage_share = fact(root, "leakage_share", 0, 1);
-  facts.leakage_growth = fact(root, "leakage_growth", 0, kMaxGrowth);
-  facts.voltage_margin = fact(root, "voltage_margin", 0, kMaxMargin);
+  facts.leakage_share = sourced_number(root, "leakage_share", 0, 1);
+  facts.leakage_growth = sourced_number(root, "leakage_growth", 0, kMaxGrowth);
+  facts.voltage_margin = sourced_number(root, "voltage_margin", 0, kMaxMargin);
   return facts;
 }
 
@@ -54,11 +48,11 @@ PowerFacts read_power_facts(const Node& root, double limit_watts) {
 void read_energies(const Node& root, EnergyFactors& factors) {
   const Node* energies = root.find("energies");
   if (energies == nullptr) return;
-  constexpr double kMaxFactor = 1e6;
   std::vector<std::string> known;
   for (const auto& [name, member] : energy_factor_names()) {
     known.push_back(name);
-    if (energies->find(name) != nullptr) factors.*member = fact(*energies, name, 0, kMaxFactor);
+    if (energies->find(name) != nullptr)
+      factors.*member = sourced_number(*energies, name, 0, kMaxFactor);
   }
   energies->only_keys(known, "energies");
 }
@@ -66,33 +60,34 @@ void read_energies(const Node& root, EnergyFactors& factors) {
 void read_energy_factors(const Node& root, DeviceEnergy& energy) {
   energy.fitted_on = root.required("device", "").as_text("device");
   const Node& factors = root.required("factors", "");
+  FieldList list;
+  std::vector<std::string> known;
   for (const auto& [name, member] : energy_factor_names()) {
-    const Node* entry = factors.find(name);
-    if (entry == nullptr) continue;
-    constexpr double kMaxFactor = 1e6;
-    energy.factors.*member =
-        number_at(entry->required("value", name), "factors." + name, 0, kMaxFactor);
-    const Node* identified = entry->find("identified");
-    const bool is_known = identified != nullptr && identified->as_text(name) == "yes";
-    if (energy.is_calibrated && is_known) energy.calibrated.insert(name);
+    known.push_back(name);
+    if (factors.find(name) != nullptr)
+      list.value(name, energy.factors.*member, {0, kMaxFactor}, "See EnergyFactors.");
   }
-}
-
-std::pair<double, double> ratios_in(const Node& interval, const std::string& path) {
-  if (!interval.is_list() || interval.items.size() != 2)
-    throw UserError(interval.where() + ": " + path + ": expected two numbers: [low, high]");
-  constexpr double kMaxRatio = 100;
-  return {number_at(interval.items[0], path, 0, kMaxRatio),
-          number_at(interval.items[1], path, 0, kMaxRatio)};
+  factors.only_keys(known, "factors");
+  Problems problems;
+  load_fitted_values(
+      factors, list, {"unit", "identified"},
+      [&](const Field& field, const Node& entry, FittedValue&) {
+        const Node* identified = entry.find("identified");
+        if (energy.is_calibrated && identified != nullptr &&
+            identified->as_text(field.path) == "yes")
+          energy.calibrated.insert(field.path);
+      },
+      problems);
+  problems.throw_if_any();
 }
 
 void read_intervals(const Node& root, DeviceEnergy& energy) {
   std::tie(energy.interval_low, energy.interval_high) =
-      ratios_in(root.required("interval80", ""), "interval80");
+      read_interval80(root.required("interval80", ""));
   const Node* kinds = root.find("intervals");
   if (kinds == nullptr) return;
   for (const MapEntry& kind : kinds->entries)
-    energy.intervals[kind.key] = ratios_in(kind.value, kind.key);
+    energy.intervals[kind.key] = read_interval80(kind.value);
 }
 
 }  // namespace
@@ -105,7 +100,7 @@ std::vector<std::pair<std::string, double EnergyFactors::*>> energy_factor_names
           {"sram", &EnergyFactors::sram},           {"busy", &EnergyFactors::busy}};
 }
 
-DeviceEnergy load_device_energy(const std::vector<std::string>& names, double limit_watts,
+DeviceEnergy load_device_energy(const std::vector<std::string>& names, Watts limit,
                                 const std::string& factors) {
   fs::path facts_file;
   for (const std::string& name : names) {
@@ -114,7 +109,7 @@ DeviceEnergy load_device_energy(const std::vector<std::string>& names, double li
   }
   const Node facts = load_document(facts_file);
   DeviceEnergy energy;
-  energy.facts = read_power_facts(facts, limit_watts);
+  energy.facts = read_power_facts(facts, limit);
   read_energies(facts, energy.factors);
   const Node* idle = facts.find("active_idle_watts");
   if (idle != nullptr && idle->required("kind", "active_idle_watts").as_text("kind") == "measured")
@@ -136,7 +131,7 @@ DeviceEnergy load_device_energy(const std::vector<std::string>& names, double li
   if (energy.is_calibrated) read_intervals(fitted, energy);
   // A smaller board has fewer SMs to keep busy than the one that the factors are of.
   if (!energy.is_calibrated && facts.find("busy_share") != nullptr)
-    energy.factors.busy = fact(facts, "busy_share", 0, 1) * limit_watts;
+    energy.factors.busy = sourced_number(facts, "busy_share", 0, 1) * limit.value();
   return energy;
 }
 
@@ -150,15 +145,15 @@ DeviceEnergy changed_energy(DeviceEnergy energy, const EnergyChange& change) {
   }
   energy.factors.dram = std::max(0.0, energy.factors.dram + change.memory_pj);
   PowerFacts& facts = energy.facts;
-  const double leaks = facts.active_idle_watts * facts.leakage_share * change.leakage;
-  facts.active_idle_watts = facts.active_idle_watts * (1 - facts.leakage_share) + leaks;
-  if (facts.active_idle_watts > 0) facts.leakage_share = leaks / facts.active_idle_watts;
+  const Watts leaks = facts.active_idle * facts.leakage_share * change.leakage;
+  facts.active_idle = facts.active_idle * (1 - facts.leakage_share) + leaks;
+  if (facts.active_idle > Watts(0)) facts.leakage_share = leaks / facts.active_idle;
   energy.calibrated.clear();
   return energy;
 }
 
 DeviceEnergy load_gpu_energy(const GpuDeviceSpec& device, const std::string& factors) {
-  return load_device_energy({device.id, device.architecture, "default"}, device.power_watts,
+  return load_device_energy({device.id, device.architecture, "default"}, Watts(device.power_watts),
                             factors);
 }
 

@@ -20,6 +20,7 @@
 
 #include "calib/fitted/shared/die_area.hpp"
 #include "hw/spec/gpu/gpu_spec.hpp"
+#include "model/base/energy_units.hpp"
 
 namespace foretell {
 
@@ -41,13 +42,13 @@ struct EnergyFactors {
 std::vector<std::pair<std::string, double EnergyFactors::*>> energy_factor_names();
 
 struct PowerFacts {
-  double active_idle_watts = 0;  // clocks up, context live, no kernel
-  double limit_share = 0;        // of the board's limit that is held under load
+  Watts active_idle;       // clocks up, context live, no kernel
+  double limit_share = 0;  // of the board's limit that is held under load
   double link_pj_per_byte = 0;
   double voltage_knee = 0;   // share of the full clock below which the voltage stays
   double voltage_floor = 0;  // voltage there, as a share of that at the full clock
   double lowest_clock = 0;   // share of the full clock
-  // Of active_idle_watts, what leaks through the chip at the full voltage; it falls with the
+  // Of active_idle, what leaks through the chip at the full voltage; it falls with the
   // voltage v (a share of the full one) as v exp(leakage_growth (v - 1)).
   double leakage_share = 0;
   double leakage_growth = 0;
@@ -74,9 +75,9 @@ struct DeviceEnergy {
 DeviceEnergy load_gpu_energy(const GpuDeviceSpec& device, const std::string& factors = "");
 
 // The same of any device: facts are those of the first of `names` that hw/energy knows (the device
-// itself, its cores or architecture, its family), factors those of `names.front()`. `limit_watts`:
-// of the board, for facts that are shares of it; 0: none is published.
-DeviceEnergy load_device_energy(const std::vector<std::string>& names, double limit_watts,
+// itself, its cores or architecture, its family), factors those of `names.front()`. `limit`: of
+// the board, for facts that are shares of it; 0: none is published.
+DeviceEnergy load_device_energy(const std::vector<std::string>& names, Watts limit,
                                 const std::string& factors = "");
 
 // The same chip in another process or with another memory: switched energies and leakage follow the

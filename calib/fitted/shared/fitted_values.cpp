@@ -55,7 +55,9 @@ std::map<std::string, FittedValue> load_fitted_values(
 std::pair<double, double> read_interval80(const Node& node) {
   if (!is_pair(node))
     throw UserError(node.where() + ": interval80: expected two numbers: [low, high]");
-  return {number_at(node.items[0], kInterval), number_at(node.items[1], kInterval)};
+  constexpr double kMaxRatio = 100;
+  return {number_at(node.items[0], kInterval, 0, kMaxRatio),
+          number_at(node.items[1], kInterval, 0, kMaxRatio)};
 }
 
 }  // namespace foretell

@@ -3,18 +3,19 @@
 
 #include <string>
 
+#include "model/base/energy_units.hpp"
+
 namespace foretell {
 
 struct HostPower {
-  double watts = 0;  // of the system, however many devices it has
-  double watts_per_device = 0;
+  Watts own;  // of the system, however many devices it has
+  Watts per_device;
   double fan_share = 0;          // of what the devices draw
   double supply_efficiency = 1;  // watts inside / watts at the wall
 
-  // At the wall, of a system of `devices` whose boards draw `board_watts` together.
-  double wall_watts(double board_watts, double devices) const {
-    const double host = watts + watts_per_device * devices;
-    return (host + (1 + fan_share) * board_watts) / supply_efficiency;
+  // At the wall, of a system of `devices` whose boards draw `boards` together.
+  Watts at_wall(Watts boards, double devices) const {
+    return (own + per_device * devices + boards * (1 + fan_share)) / supply_efficiency;
   }
 };
 

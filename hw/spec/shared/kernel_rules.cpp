@@ -8,6 +8,7 @@
 
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
+#include "model/config/node_number.hpp"
 #include "model/config/problems.hpp"
 #include "model/config/unit_text.hpp"
 
@@ -18,14 +19,6 @@ constexpr long long kMaxWhole = 1'000'000'000;
 
 [[noreturn]] void refuse(const Node& node, std::string_view path, const std::string& message) {
   throw UserError(fmt::format("{}: {}: {}", node.where(), path, message));
-}
-
-double plain_number(const Node& node, std::string_view text, std::string_view path) {
-  try {
-    return parse_quantity(trim(text), Dimension{});
-  } catch (const UserError& error) {
-    refuse(node, path, error.what());
-  }
 }
 
 }  // namespace
@@ -107,7 +100,9 @@ RuleConditions::Condition RuleConditions::read_condition(const MapEntry& entry,
   }
   rest = std::string(trim(rest));
   if (known->kind == FactName::Kind::kNumber) {
-    condition.number = plain_number(entry.value, rest, path);
+    Node number = entry.value;
+    number.text = rest;
+    condition.number = number_at(number, path);
     return condition;
   }
   if (rest.empty() || rest.find_first_of("0123456789") == std::string::npos) {
@@ -175,7 +170,7 @@ const Node* RuleReader::node(const char* key) {
 void RuleReader::number(const char* key, double& value) {
   const Node* found = node(key);
   if (found == nullptr) return;
-  value = plain_number(*found, found->as_text(at(key)), at(key));
+  value = number_at(*found, at(key));
   if (value < 0) refuse(*found, at(key), "is below 0");
 }
 

@@ -4,6 +4,7 @@
 
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
+#include "model/config/node_number.hpp"
 
 namespace foretell {
 
@@ -47,6 +48,14 @@ std::string_view to_string(ValueKind kind) {
       return "override";
   }
   throw InternalError(__FILE__, __LINE__, "a value kind without name");
+}
+
+double sourced_number(const Node& map, const std::string& key, double min, double max) {
+  const Node& entry = map.required(key, "");
+  entry.only_keys(kValueKeys, key);
+  entry.required("source", key);
+  entry.required("kind", key);
+  return number_at(entry.required("value", key), key, min, max);
 }
 
 Bibliography Bibliography::load(const Node& document) {

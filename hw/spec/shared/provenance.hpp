@@ -55,6 +55,10 @@ struct Provenance {
   std::vector<Alternative> alternatives;  // all of them, the chosen one included
 };
 
+// The number, from `min` to `max`, of an entry {value, source, kind, why} of a map. UserError with
+// file:line.
+double sourced_number(const Node& map, const std::string& key, double min, double max);
+
 // The ids of hw/sources.yaml.
 class Bibliography {
  public:

@@ -72,8 +72,9 @@ EnergyFacts energy_of(const CpuRequest& resolved) {
   const CpuSystemSpec& spec = resolved.system.spec;
   EnergyFacts facts;
   const Request& request = resolved.request;
-  facts.energy = changed_energy(load_device_energy({spec.device.id, "cpu"}, 0, request.factors),
-                                energy_change(spec.device.id, {request.node, request.hbm}));
+  facts.energy =
+      changed_energy(load_device_energy({spec.device.id, "cpu"}, Watts(0), request.factors),
+                     energy_change(spec.device.id, {request.node, request.hbm}));
   facts.devices = spec.sockets;
   const double cores = static_cast<double>(spec.cores) / spec.sockets;
   facts.setting = {1, std::min(facts.devices, std::ceil(resolved.request.cores / cores)), Watts(0)};

@@ -82,8 +82,8 @@ void set_energy(const ResolvedWorkload& resolved, const EnergyFacts& facts, cons
   energy.per_request = joules / static_cast<double>(request.batch);
   if (metrics.generation) energy.per_token = joules / units;
   const double idle = std::max(0.0, facts.devices - facts.setting.devices);
-  energy.wall = Watts(facts.host.wall_watts(
-      (energy.watts + idle_power(1, facts.energy.facts) * idle).value(), facts.devices));
+  energy.wall =
+      facts.host.at_wall(energy.watts + idle_power(1, facts.energy.facts) * idle, facts.devices);
   energy.ratio80 = parts_of_call.interval80;
   set_bands(energy);
   set_energy_cost(request, figures, energy);

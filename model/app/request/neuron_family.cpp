@@ -37,9 +37,9 @@ EnergyFacts energy_of(const ResolvedRequest& resolved) {
   const double ranks = std::max(1, request.tp);
   const double cores = ranks * std::max(1, request.pp) * std::max(1, request.dp);
   EnergyFacts facts;
-  facts.energy = changed_energy(
-      load_device_energy({spec.device.id, spec.device.core.id, "neuron"}, 0, request.factors),
-      energy_change(spec.device.id, {request.node, request.hbm}));
+  facts.energy = changed_energy(load_device_energy({spec.device.id, spec.device.core.id, "neuron"},
+                                                   Watts(0), request.factors),
+                                energy_change(spec.device.id, {request.node, request.hbm}));
   facts.devices = spec.devices;
   facts.setting = {ranks, std::min(facts.devices, std::ceil(cores / spec.device.cores)), Watts(0)};
   facts.host = load_host_power(spec.id, "neuron");

@@ -207,7 +207,8 @@ void EnergyRunBatch::predict_capped(PendingRun& run) const {
   }
   const std::string board = looked_up(names_.at("boards"), "device", device);
   const PowerFacts facts =
-      load_device_energy({"default"}, parse_positive("limit_watts", board, kMostWatts)).facts;
+      load_device_energy({"default"}, Watts(parse_positive("limit_watts", board, kMostWatts)))
+          .facts;
   const double factor =
       slow_down_within(Watts(free.watts), Watts(limit * facts.limit_share), facts);
   run.prediction.values["pred_latency_ms"] = free.latency_ms * factor;

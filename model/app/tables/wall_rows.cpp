@@ -189,10 +189,10 @@ double wall_watts_of(const WallRun& run, const Predictor& predict) {
   const double drawn = board_watts_of(run, summary, spec.device, energy);
   HostPower host = load_host_power(spec.id, spec.interconnect);
   if (run.processor_watts > 0) {
-    host.watts = run.processor_watts;
-    host.watts_per_device = spec.interconnect == "nvlink" ? run.switch_watts : 0;
+    host.own = Watts(run.processor_watts);
+    host.per_device = Watts(spec.interconnect == "nvlink" ? run.switch_watts : 0);
   }
-  return host.wall_watts(drawn, run.request.dp);
+  return host.at_wall(Watts(drawn), run.request.dp).value();
 }
 
 }  // namespace foretell

@@ -46,7 +46,7 @@ TEST(WallRows, TheLimitIsThatOfTheConfigurationOfItsReleaseAndScenario) {
 TEST(WallRows, BoardsUnderALimitDrawItAndTheHostIsAddedBeforeTheSupplies) {
   const double watts = wall_watts_of(read_run({kDgx}), predict);
   constexpr double kBoards = 8 * 250 * 0.985;
-  const double wall = load_host_power("a100-sxm-x8", "nvlink").wall_watts(kBoards, 8);
+  const double wall = load_host_power("a100-sxm-x8", "nvlink").at_wall(Watts(kBoards), 8).value();
   EXPECT_LE(watts, wall);
   EXPECT_NEAR(watts, wall, 0.01 * wall);
 }

@@ -29,7 +29,7 @@ Watts idle_power(double clock, const PowerFacts& facts) {
   const double voltage = voltage_share(clock, facts);
   const double leaks =
       facts.leakage_share * voltage * std::exp(facts.leakage_growth * (voltage - 1));
-  return Watts(facts.active_idle_watts * (1 - facts.leakage_share + leaks));
+  return facts.active_idle * (1 - facts.leakage_share + leaks);
 }
 
 Joules added_energy(const EnergyWork& work, Seconds time, double clock,

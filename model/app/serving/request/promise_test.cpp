@@ -40,7 +40,6 @@ TEST(Promise, GoodputCountsAnswersThatKeepAllLimits) {
   ServiceResult result;
   for (int i = 0; i < 10; ++i) {
     ServedRequest request;
-    request.arrival_s = 0;
     request.first_s = i < 5 ? 0.5F : 2.0F;
     request.end_s = 10;
     request.output = 11;

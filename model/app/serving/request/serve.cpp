@@ -81,7 +81,7 @@ class Server {
           to_text(compare_with_trace(request_.trace, outcome.record.requests)));
     }
     fill_energy(result, powered_workers(), base_, outcome.record);
-    outcome.trace_json = serve_trace_json(result, idle_watts());
+    outcome.trace_json = serve_trace_json(result, idle_power_of_workers());
     return outcome;
   }
 
@@ -226,14 +226,14 @@ class Server {
 
   // Of the devices of each worker, in the order of their numbers; each batch of a pipeline has its
   // share.
-  std::vector<double> idle_watts() const {
-    std::vector<double> watts;
+  std::vector<Watts> idle_power_of_workers() const {
+    std::vector<Watts> watts;
     for (const PoweredWorkers& group : powered_workers()) {
       const WorkerMachine& machine = *group.machine;
       watts.insert(
           watts.end(),
           static_cast<std::size_t>(group.workers) * static_cast<std::size_t>(machine.stages),
-          machine.idle_watts * machine.devices_per_worker / machine.stages);
+          machine.idle * machine.devices_per_worker / machine.stages);
     }
     return watts;
   }
@@ -244,10 +244,10 @@ class Server {
     fill_series(result, batches(), record);
     record.requests.reserve(result.requests.size());
     for (const ServedRequest& one : result.requests) {
-      record.requests.push_back({one.arrival_s, static_cast<double>(one.first_s),
+      record.requests.push_back({one.arrival.value(), static_cast<double>(one.first_s),
                                  static_cast<double>(one.end_s), one.input, one.output,
                                  one.preemptions, one.worker, one.end_s >= 0,
-                                 one.start_s < 0 ? -1 : one.start_s - one.arrival_s});
+                                 one.start < Seconds(0) ? -1 : (one.start - one.arrival).value()});
     }
   }
 
@@ -364,7 +364,7 @@ class Server {
     summary.executed_steps = result.executed_steps;
     summary.requests = result.answered;
     summary.interrupted = result.interrupted;
-    summary.duration_s = result.end_s;
+    summary.duration_s = result.end.value();
     double usd_per_hour = 0;
     bool priced = true;  // part of a price is none
     for (const auto& group : groups_) {

@@ -26,11 +26,11 @@ constexpr NamedShare kShares[] = {{"host", kHost},
 
 std::map<std::string, double> time_shares_of(const ServiceResult& result, int batches) {
   std::map<std::string, double> shares;
-  const double all = result.end_s * batches;
-  if (all <= 0) return shares;
+  const Seconds all = result.end * batches;
+  if (!(all > Seconds(0))) return shares;
   double busy = 0;
   for (const NamedShare& one : kShares) {
-    const double share = std::clamp(result.spent_s[one.kind] / all, 0.0, 1.0);
+    const double share = std::clamp(result.spent[one.kind] / all, 0.0, 1.0);
     shares[one.name] = share;
     busy += share;
   }
@@ -39,23 +39,23 @@ std::map<std::string, double> time_shares_of(const ServiceResult& result, int ba
 }
 
 std::string what_binds(const ServiceResult& result) {
-  if (result.answered == 0 || result.busy_s <= 0) return "nothing";
-  if (result.link_busy_s > kMaxOfIt * result.end_s) return "link between prefill and decode";
-  const double busy = result.busy_s;
+  if (result.answered == 0 || !(result.busy > Seconds(0))) return "nothing";
+  if (result.link_busy > kMaxOfIt * result.end) return "link between prefill and decode";
+  const Seconds busy = result.busy;
   std::string queue;
-  if (result.waited_s[kForBlocks] > kOften * busy) {
+  if (result.waited[kForBlocks] > kOften * busy) {
     queue = ", requests wait for KV blocks";
-  } else if (result.waited_s[kForSequences] > kOften * busy) {
+  } else if (result.waited[kForSequences] > kOften * busy) {
     queue = ", requests wait for a place in the batch";
-  } else if (result.waited_s[kForTokens] > kOften * busy) {
+  } else if (result.waited[kForTokens] > kOften * busy) {
     queue = ", requests wait for room in the step";
   }
   const NamedShare* most = &kShares[0];
   for (const NamedShare& one : kShares) {
-    if (result.spent_s[one.kind] > result.spent_s[most->kind]) most = &one;
+    if (result.spent[one.kind] > result.spent[most->kind]) most = &one;
   }
   return fmt::format("{} ({:.0f} % of the busy time){}", most->name,
-                     100 * result.spent_s[most->kind] / busy, queue);
+                     100 * result.spent[most->kind] / busy, queue);
 }
 
 }  // namespace foretell

@@ -63,7 +63,7 @@ std::vector<std::string> cache_notes(const ServiceResult& result) {
   if (result.copied_blocks > 0) {
     notes.push_back(fmt::format(
         "memory of the host: {} KV blocks were copied there and back in {:.3g} s of the workers",
-        result.copied_blocks, result.spent_s[kCopies]));
+        result.copied_blocks, result.spent[kCopies].value()));
   }
   return notes;
 }

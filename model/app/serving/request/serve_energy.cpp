@@ -39,22 +39,22 @@ void fill_energy(const ServiceResult& result, const std::vector<PoweredWorkers>&
   Watts low;
   Watts high;
   for (const PoweredWorkers& group : groups) {
-    if (group.machine->idle_watts <= 0) return;
-    const Watts watts = Watts(group.machine->idle_watts) * group.devices();
+    if (!(group.machine->idle > Watts(0))) return;
+    const Watts watts = group.machine->idle * group.devices();
     idle += watts;
     low += watts * group.machine->watts_ratio.first;
     high += watts * group.machine->watts_ratio.second;
   }
-  const Seconds time(result.end_s);
+  const Seconds time = result.end;
   if (time <= Seconds(0) || !(idle > Watts(0))) return;
   ServeSummary& summary = record.summary;
-  const Joules steps(result.step_joules);
+  const Joules steps = result.step_energy;
   const Joules energy = idle * time + steps;
   const Watts watts = energy / time;
   Watts wall;
   for (const PoweredWorkers& group : groups) {
-    const double share = Watts(group.machine->idle_watts) * group.devices() / idle;
-    wall += Watts(group.machine->host.wall_watts((watts * share).value(), group.devices()));
+    const double share = group.machine->idle * group.devices() / idle;
+    wall += group.machine->host.at_wall(watts * share, group.devices());
   }
   summary.watts = watts.value();
   summary.wall_watts = wall.value();
@@ -64,7 +64,7 @@ void fill_energy(const ServiceResult& result, const std::vector<PoweredWorkers>&
   if (result.output_tokens > 0) {
     const auto tokens = static_cast<double>(result.output_tokens);
     summary.joules_per_token = (energy / tokens).value();
-    set_cost(request, wall, PerSecond(tokens / result.end_s), summary);
+    set_cost(request, wall, PerSecond(tokens / result.end.value()), summary);
   }
   if (result.answered > 0)
     summary.joules_per_request = (energy / static_cast<double>(result.answered)).value();

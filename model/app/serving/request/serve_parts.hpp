@@ -57,7 +57,7 @@ void fill_energy(const ServiceResult& result, const std::vector<PoweredWorkers>&
                  const Request& request, ServeRecord& record);
 
 // Steps as slices per worker, requests as slices on tracks of their own,
-// `idle_watts`: of the devices of each worker; their power is a counter, 0: none is shown.
-std::string serve_trace_json(const ServiceResult& result, const std::vector<double>& idle_watts);
+// `idle_of`: of the devices of each worker; their power is a counter, 0: none is shown.
+std::string serve_trace_json(const ServiceResult& result, const std::vector<Watts>& idle_of);
 
 }  // namespace foretell

@@ -9,10 +9,11 @@ namespace {
 constexpr std::size_t kMaxTimeline = 100'000;
 
 void fill_timeline(const ServiceResult& result, int batches, std::vector<ServeSecond>& timeline) {
+  const double step = result.timeline_step.value();
   for (std::size_t i = 0; i < std::min(result.timeline.size(), kMaxTimeline); ++i) {
     const TimelineSecond& one = result.timeline[i];
-    timeline.push_back({static_cast<double>(i) * result.timeline_step_s, one.running, one.waiting,
-                        one.kv_share / batches, one.tokens / result.timeline_step_s,
+    timeline.push_back({static_cast<double>(i) * step, one.running, one.waiting,
+                        one.kv_share / batches, one.tokens / step,
                         one.decodes / std::max(1.0, static_cast<double>(one.decode_steps))});
   }
 }

@@ -79,7 +79,7 @@ WorkerMachine gpu_machine_of(const Request& request, std::int64_t max_tokens) {
   machine.host_link = spec.device.pcie.bandwidth;
   machine.usd_per_hour = on_demand(spec.price_usd_per_hour);
   const DeviceEnergy& energy = timer->energy();
-  machine.idle_watts = idle_power(1, energy.facts).value();
+  machine.idle = idle_power(1, energy.facts);
   machine.host = load_host_power(spec.id, spec.interconnect);
   machine.watts_ratio = {energy.interval_low, energy.interval_high};
   machine.calibrated_energy = energy.is_calibrated;
@@ -131,7 +131,7 @@ WorkerMachine called_machine_of(const Predictor& predict, const Request& request
   machine.kv_per_token = timer->kv_per_token();
   machine.kv_of_stages = machine.kv_per_token;
   machine.usd_per_hour = on_demand(family_of(request.system).prices(request));
-  machine.idle_watts = timer->idle_watts() / std::max(1, machine.devices);
+  machine.idle = timer->idle() / std::max(1, machine.devices);
   if (summary.energy) {
     machine.watts_ratio = {summary.energy->interval80.low, summary.energy->interval80.high};
     machine.host = load_host_power(machine.system, std::string(family_of(request.system).name()));

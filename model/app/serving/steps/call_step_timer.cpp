@@ -21,22 +21,22 @@ double stated(const std::optional<double>& value, const RunRecord& record) {
 }
 
 // Of all devices in use, at active idle.
-double idle_watts_of(const RunRecord& record) {
+Watts idle_of(const RunRecord& record) {
   const RunSummary& summary = record.summary;
-  if (!summary.energy || !summary.watts) return 0;
+  if (!summary.energy || !summary.watts) return {};
   double idle = 0;
   double all = 0;
   for (const EnergyPartRecord& part : summary.energy->parts) {
     if (part.kind == kActiveIdle) idle += part.joules;
     all += part.joules;
   }
-  return all > 0 ? *summary.watts * idle / all : 0;
+  return all > 0 ? Watts(*summary.watts) * idle / all : Watts(0);
 }
 
 // Of one copy above active idle, while it works.
-double watts_above_idle(const RunRecord& record) {
+Watts above_idle(const RunRecord& record) {
   const double copies = std::max(1, record.context.scenario.dp);
-  return (record.summary.watts.value_or(0) - idle_watts_of(record)) / copies;
+  return (Watts(record.summary.watts.value_or(0)) - idle_of(record)) / copies;
 }
 
 }  // namespace
@@ -45,8 +45,8 @@ CallStepTimer::CallStepTimer(Predictor predict, Request request, bool exact)
     : predict_(std::move(predict)),
       request_(std::move(request)),
       example_(call(1, kExampleInput)),
-      idle_watts_(idle_watts_of(example_)),
-      busy_watts_(watts_above_idle(example_)),
+      idle_(idle_of(example_)),
+      busy_(above_idle(example_)),
       decode_(kCallBatch, kCallTokens, exact,
               [this](std::int64_t batch, std::int64_t rows) {
                 return cost(step(batch, std::max<std::int64_t>(1, rows - 1)));
@@ -73,7 +73,7 @@ Seconds CallStepTimer::step(std::int64_t batch, std::int64_t input_len) const {
   return decode_step(*family_of(request.system).resolve(request), input_len + 2);
 }
 
-CallCost CallStepTimer::cost(Seconds time) const { return {time, Watts(busy_watts_) * time}; }
+CallCost CallStepTimer::cost(Seconds time) const { return {time, busy_ * time}; }
 
 Bytes CallStepTimer::kv_per_token() const {
   const RunSummary& summary = example_.summary;

@@ -29,7 +29,7 @@ class CallStepTimer : public StepTimer {
   // The record of one short generation: names, memory and intervals of the machine.
   const RunRecord& example() const { return example_; }
   Bytes kv_per_token() const;
-  double idle_watts() const { return idle_watts_; }  // of all devices of the example
+  Watts idle() const { return idle_; }  // of all devices of the example
 
  private:
   RunRecord call(std::int64_t batch, std::int64_t input_len) const;
@@ -39,8 +39,8 @@ class CallStepTimer : public StepTimer {
   Predictor predict_;
   Request request_;
   RunRecord example_;
-  double idle_watts_;
-  double busy_watts_;
+  Watts idle_;
+  Watts busy_;
   LazyGrid decode_;   // batch, rows of the KV cache
   LazyGrid prefill_;  // 1, tokens
 };
