@@ -11,6 +11,7 @@
 #include "hw/spec/neuron/neuron_fields.hpp"
 #include "hw/spec/shared/checks.hpp"
 #include "hw/spec/shared/data_folder.hpp"
+#include "hw/spec/shared/kernel_files.hpp"
 #include "hw/spec/shared/overrides.hpp"
 #include "hw/spec/shared/parameter_list.hpp"
 #include "hw/spec/shared/single_devices.hpp"
@@ -188,6 +189,8 @@ LoadedSystem Catalog::load(std::string_view system, const std::vector<std::strin
     auto made = std::make_shared<ReadSystem>();
     std::string bytes;
     made->spec = read_spec(id, made->provenance, bytes);
+    const fs::path fusion = neuron_fusion_file(hw_);
+    if (fs::exists(fusion)) bytes += read_text_file(fusion);
     made->spec_id = fmt::format("{}@{}", id, content_hash(bytes));
     return std::shared_ptr<const ReadSystem>(std::move(made));
   });

@@ -246,6 +246,10 @@ const KernelShapes& kernel_shapes() { return kept<StandardShapes>().shapes; }
 int assumed_shapes_of_gpu_kernels() { return kept<StandardShapes>().assumed(false); }
 int assumed_shapes_of_cpu_loops() { return kept<StandardShapes>().assumed(true); }
 
+std::filesystem::path neuron_fusion_file(const std::filesystem::path& hw) {
+  return hw / "kernels" / "neuron" / "fusion.yaml";
+}
+
 const std::string& kernel_files_hash(const std::filesystem::path& hw) {
   const auto [found, is_new] = kept<KernelFileHashes>().by_folder.try_emplace(hw.string());
   if (!is_new) return found->second;

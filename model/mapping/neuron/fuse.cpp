@@ -1,12 +1,13 @@
 #include <algorithm>
-#include <array>
 #include <functional>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 
-#include "model/base/errors.hpp"
+#include "hw/spec/shared/catalog.hpp"
+#include "hw/spec/shared/kernel_files.hpp"
+#include "model/base/kept_inputs.hpp"
 #include "model/mapping/neuron/image.hpp"
 #include "model/mapping/neuron/kernel.hpp"
 #include "model/mapping/shared/epilogue.hpp"
@@ -16,32 +17,19 @@
 namespace foretell {
 namespace {
 
-constexpr std::array<std::string_view, 4> kLayout = {"Reshape", "Transpose", "Split", "Slice"};
-constexpr std::array<std::string_view, 3> kReductions = {"ReduceSum", "ReduceMean", "ReduceMax"};
-constexpr std::array<std::string_view, 3> kCollectives = {"AllReduce", "ReduceScatter",
-                                                          "AllGather"};
-// Also softmax and reductions of another than the last axis, products of activations, and masks
-// outside of a fused attention, as training has them.
-constexpr std::array<std::string_view, 15> kGeneral = {
-    "Gradient",    "Update",    "ConvWeightGradient",
-    "Elementwise", "Reduce",    "AlongAxis",
-    "Move",        "Concat",    "Pad",
-    "Softmax",     "ReduceSum", "ReduceMean",
-    "ReduceMax",   "MatMul",    "CausalMask"};
-constexpr std::array<std::string_view, 2> kNorms = {"LayerNorm", "RmsNorm"};
+struct NeuronFusion {
+  // In the order of KernelKind.
+  FusionTable table{neuron_fusion_file(hw_folder()),
+                    {"linear", "attention", "norm", "elementwise", "row_wise", "experts", "combine",
+                     "gather", "rope", "update_cache", "collective", "convolution", "image", "scan",
+                     "short_conv", "compress", "indexer", "general"}};
+};
 
-// In the eviction of a result from PSUM.
-const EpilogueRules kEpilogueOfProducts = {
-    {{{EpiloguePart::kBias}}, {{EpiloguePart::kActivation}}, {{EpiloguePart::kResidual}}},
-    /*bias_on_either_side=*/true};
-const EpilogueRules kEpilogueOfConvolutions = {
-    {{{EpiloguePart::kNorm}}, {{EpiloguePart::kResidual}}, {{EpiloguePart::kActivation}}},
-    /*bias_on_either_side=*/true,
-    /*formulas=*/true};
+const FusionTable& fusion_table() { return kept<NeuronFusion>().table; }
 
 class Fuser : private FusionWalk {
  public:
-  explicit Fuser(const Graph& graph) : FusionWalk(graph), graph_(graph) {}
+  explicit Fuser(const Graph& graph) : FusionWalk(graph, fusion_table()), graph_(graph) {}
 
   std::vector<Kernel> run() {
     walk();
@@ -49,14 +37,18 @@ class Fuser : private FusionWalk {
   }
 
  private:
-  void visit(OpId id) override {
+  bool holds(FusionCondition condition, OpId id) const override {
+    if (condition == FusionCondition::kImage) return touches_image(graph_, graph_.op(id));
+    return FusionWalk::holds(condition, id);
+  }
+
+  void visit(OpId id, const FusionRule& rule) override {
     const Op& op = graph_.op(id);
-    if (op.kind == "Conv" || op.kind == "ConvTranspose") return add_convolution(id);
-    if (touches_image(graph_, op)) return add_image(id);
-    if (is_one_of(op.kind, kLayout)) return;
-    if (op.kind == "MatMul" && is_weight(graph_, op.inputs[1])) return add_linear(id);
     Kernel kernel;
-    kernel.kind = kind_of(op);
+    kernel.kind = static_cast<KernelKind>(rule.kernel);
+    if (kernel.kind == KernelKind::kConvolution) return add_convolution(id);
+    if (kernel.kind == KernelKind::kImage) return add_image(id);
+    if (kernel.kind == KernelKind::kLinear) return add_linear(id);
     if (kernel.kind == KernelKind::kNorm)
       kernel.per_head = graph_.tensor(op.outputs.front()).shape.size() == 4;
     take(kernel.ops, id);
@@ -68,7 +60,7 @@ class Fuser : private FusionWalk {
     }
     if (kernel.operands.empty() && kernel.kind != KernelKind::kGather)  // works on weights alone
       kernel.operands.push_back(resolve_view(graph_, op.inputs.front()));
-    ride_along(&kernel, id);
+    ride_along(&kernel, id, rule.takes);
     kernels_.push_back(std::move(kernel));
   }
 
@@ -91,7 +83,7 @@ class Fuser : private FusionWalk {
     kernel.input = {graph_.op(id).inputs[0], 0, 0};
     take(kernel.ops, id);
     kernel.output = graph_.op(id).outputs.front();
-    take_epilogue(kernel, kEpilogueOfConvolutions, [this, id](TensorId other) {
+    take_epilogue(kernel, table().epilogue("convolutions"), [this, id](TensorId other) {
       const OpId producer = graph_.tensor(other).producer;
       return producer != kNoId && producer < id;
     });
@@ -123,64 +115,28 @@ class Fuser : private FusionWalk {
     }
   }
 
-  KernelKind kind_of(const Op& op) const {
-    if (is_one_of(op.kind, kNorms)) return KernelKind::kNorm;
-    if (op.kind == "Gather") return KernelKind::kGather;
-    if (op.kind == "Rope") return KernelKind::kRope;
-    if (op.kind == "UpdateCache") return KernelKind::kUpdateCache;
-    if (is_one_of(op.kind, kCollectives)) return KernelKind::kCollective;
-    if (op.kind == "ExpertMatMul") return KernelKind::kExperts;
-    if (op.kind == "Scan") return KernelKind::kScan;
-    if (op.kind == "ShortConv") return KernelKind::kShortConv;
-    if (op.kind == "Compress") return KernelKind::kCompress;
-    if (op.kind == "Indexer") return KernelKind::kIndexer;
-    if (op.kind == "TopK" || (op.kind == "Softmax" && axis_from_last(op) == 0))
-      return KernelKind::kRowWise;
-    if (is_one_of(op.kind, kReductions)) {
-      const std::int64_t from_last = axis_from_last(op);
-      if (from_last == 0) return KernelKind::kRowWise;
-      if (from_last == 1 && op.kind == "ReduceSum") return KernelKind::kCombine;
-    }
-    if (is_activation(op.kind) || is_binary(op.kind)) return KernelKind::kElementwise;
-    if (is_one_of(op.kind, kGeneral)) return KernelKind::kGeneral;
-    throw UserError(
-        "operator '" + op.name + "' (" + op.kind +
-        ") is not mapped to NeuronCores; networks with it may run on GPUs and CPUs, see `foretell "
-        "list systems`; docs/adding.md says what a mapping takes");
-  }
-
-  // 0: the last axis of the input, 1: the one before it.
-  std::int64_t axis_from_last(const Op& op) const {
-    const std::int64_t axis = std::get<std::int64_t>(op.attributes.at("axis"));
-    const auto rank = static_cast<std::int64_t>(graph_.tensor(op.inputs.front()).shape.size());
-    return axis < 0 ? -1 - axis : rank - 1 - axis;
-  }
-
   // What the operator takes along, and what its neighbours mean for it.
-  void ride_along(Kernel* kernel, OpId id) {
+  void ride_along(Kernel* kernel, OpId id, FusionTakes takes) {
     const Op& op = graph_.op(id);
     const OpId next = single_consumer(graph_, kernel->output);
-    switch (kernel->kind) {
-      case KernelKind::kExperts:
-        if (next == kNoId || !is_activation(graph_.op(next).kind)) return;
-        kernel->activation_op = next;
-        break;
-      case KernelKind::kElementwise:
-        kernel->row_wise =
-            std::any_of(kernel->operands.begin(), kernel->operands.end(),
-                        [this](const View& view) { return row_wise_.count(view.tensor) != 0; });
-        if (kernel->row_wise && scales_rows(op) && next != kNoId &&
-            graph_.op(next).kind == "ReduceSum" && axis_from_last(graph_.op(next)) == 1) {
-          kernel->kind = KernelKind::kCombine;
-          break;
-        }
+    if (kernel->kind == KernelKind::kRowWise)
+      row_wise_.insert(op.outputs.begin(), op.outputs.end());
+    if (takes == FusionTakes::kActivation) {
+      if (next == kNoId || !is_activation(graph_.op(next).kind)) return;
+      kernel->activation_op = next;
+    } else if (takes == FusionTakes::kSumOfRows) {
+      kernel->row_wise =
+          std::any_of(kernel->operands.begin(), kernel->operands.end(),
+                      [this](const View& view) { return row_wise_.count(view.tensor) != 0; });
+      const bool sums = kernel->row_wise && scales_rows(op) && next != kNoId &&
+                        graph_.op(next).kind == "ReduceSum" && axis_from_last(graph_.op(next)) == 1;
+      if (!sums) {
         if (kernel->row_wise) row_wise_.insert(kernel->output);
         return;
-      case KernelKind::kRowWise:
-        row_wise_.insert(op.outputs.begin(), op.outputs.end());
-        return;
-      default:
-        return;
+      }
+      kernel->kind = KernelKind::kCombine;
+    } else {
+      return;
     }
     take(kernel->ops, next);
     kernel->output = graph_.op(next).outputs.front();
@@ -203,7 +159,7 @@ class Fuser : private FusionWalk {
     take(kernel.ops, id);
     kernel.output = matmul.outputs.front();
     // A residual must exist already: its producer comes before the matmul.
-    take_epilogue(kernel, kEpilogueOfProducts,
+    take_epilogue(kernel, table().epilogue("products"),
                   [this, id](TensorId other) { return graph_.tensor(other).producer <= id; });
     if (kernel.residual_op != kNoId) kernel.residual = resolve_view(graph_, kernel.residual.tensor);
     kernels_.push_back(std::move(kernel));
@@ -312,7 +268,7 @@ View resolve_view(const Graph& graph, TensorId id) {
     const OpId producer = graph.tensor(view.tensor).producer;
     if (producer == kNoId) return view;
     const Op& op = graph.op(producer);
-    if (!is_one_of(op.kind, kLayout) || touches_image(graph, op)) return view;
+    if (!fusion_table().is("views", op.kind) || touches_image(graph, op)) return view;
     if (op.kind == "Split") {
       for (const TensorId part : op.outputs) {
         if (part == view.tensor) break;

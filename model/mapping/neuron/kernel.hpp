@@ -1,8 +1,9 @@
 // The operators of a graph grouped into what a NeuronCore runs as one piece.
 //
-// Grouping is decided by dataflow: a linear layer takes its bias, activation and residual along
-// (they ride on the eviction from PSUM); scores, scale, mask, softmax and context form one
-// attention; layout operators (Reshape, Transpose, Split, Slice) become views and cost nothing.
+// Grouping is decided by dataflow and by the rules of hw/kernels/neuron/fusion.yaml: a linear layer
+// takes its bias, activation and residual along (they ride on the eviction from PSUM); scores,
+// scale, mask, softmax and context form one attention; layout operators (Reshape, Transpose, Split,
+// Slice) become views and cost nothing.
 #pragma once
 
 #include <algorithm>

@@ -8,7 +8,8 @@
 #include <string_view>
 #include <variant>
 
-#include "model/base/errors.hpp"
+#include "hw/spec/shared/catalog.hpp"
+#include "model/base/kept_inputs.hpp"
 #include "model/mapping/shared/data_of.hpp"
 #include "model/mapping/shared/epilogue.hpp"
 #include "model/mapping/shared/fusion_walk.hpp"
@@ -17,40 +18,20 @@
 namespace foretell {
 namespace {
 
-using Kinds = std::set<std::string_view>;
-
-const Kinds kViews = {"Reshape", "Split", "Slice"};
-// What ends a chain of element-wise operators in the same pass: they work row by row.
-const Kinds kRowWise = {"Softmax",       "LayerNorm",  "RmsNorm",   "TopK",
-                        "ReduceSum",     "ReduceMean", "ReduceMax", "GlobalAveragePool",
-                        "GlobalMaxPool", "Reduce",     "AlongAxis"};
-const Kinds kConvolutions = {"Conv", "ConvTranspose", "ConvWeightGradient"};
-const Kinds kCollectives = {"AllReduce", "ReduceScatter",  "AllGather",
-                            "AllToAll",  "ExpertExchange", "SendReceive"};
-const Kinds kAlone = {"Gather",      "Concat", "Transpose", "GroupNorm", "MaxPool",
-                      "AveragePool", "Resize", "Pad",       "Move",      "Gradient",
-                      "Update",      "Route",  "Compress",  "ShortConv"};
-// Read and written in place.
-const Kinds kWithState = {"Scan", "ShortConv", "Compress"};
-// Between the projections and an attention.
-const Kinds kHeadWork = {"Rope", "UpdateCache"};
-// Kernels that read their operands with strides.
-const Kinds kStridedReaders = {"MatMul", "Rope", "UpdateCache", "ExpertMatMul", "Attention"};
-// That take their operands in pieces.
-const Kinds kPiecewiseReaders = {"UpdateCache", "Attention"};
-
-const EpilogueRules kEpilogueOfProducts = {
-    {{{EpiloguePart::kBias}}, {{EpiloguePart::kActivation}}, {{EpiloguePart::kResidual}}}};
-const EpilogueRules kBiasAlone = {{{{EpiloguePart::kBias}}}};
-// The norm is part of the weights.
-const EpilogueRules kEpilogueOfConvolutions = {
-    {{{EpiloguePart::kNorm, EpiloguePart::kResidual}, /*repeats=*/true},
-     {{EpiloguePart::kActivation}}}};
+struct LibraryFusion {
+  // In the order of FusedKind.
+  FusionTable table{hw_folder() / "kernels" / "layers" / "fusion.yaml",
+                    {"linear", "product", "convolution", "attention", "experts", "pass",
+                     "collective", "expert_layer", "scan", "indexer"}};
+};
 
 class Fuser : private FusionWalk {
  public:
   Fuser(const Graph& graph, const FusionRules& rules)
-      : FusionWalk(graph), graph_(graph), rules_(rules), done_(graph.ops().size(), false) {}
+      : FusionWalk(graph, kept<LibraryFusion>().table),
+        graph_(graph),
+        rules_(rules),
+        done_(graph.ops().size(), false) {}
 
   std::vector<FusedOp> run() {
     walk();
@@ -72,11 +53,22 @@ class Fuser : private FusionWalk {
   OpId single_consumer(TensorId id) const { return foretell::single_consumer(graph_, id); }
   bool is_weight(TensorId id) const { return foretell::is_weight(graph_, id); }
 
+  bool holds(FusionCondition condition, OpId id) const override {
+    switch (condition) {
+      case FusionCondition::kGrouped:
+        return rules_.groups;
+      case FusionCondition::kReadInPieces:
+        return is_read_in_pieces(graph_.op(id).outputs.front());
+      case FusionCondition::kStrided:
+        return !remains(id);
+      default:
+        return FusionWalk::holds(condition, id);
+    }
+  }
+
   bool is_view(OpId id) const {
-    const Op& op = graph_.op(id);
-    if (op.kind == "Concat") return is_read_in_pieces(op.outputs.front());
-    if (rules_.groups && is_made_once(graph_, op)) return true;
-    return kViews.count(op.kind) > 0 || (is_reordering(op) && !remains(id));
+    const FusionRule* rule = rule_of(id);
+    return rule != nullptr && rule->is_view;
   }
 
   // Elements that keep their rows' places in a product or pass and change them in memory.
@@ -90,8 +82,8 @@ class Fuser : private FusionWalk {
     if (tensor.kind == TensorKind::kOutput || tensor.consumers.empty()) return false;
     return std::all_of(tensor.consumers.begin(), tensor.consumers.end(), [this](OpId reader) {
       const Op& op = graph_.op(reader);
-      if (kViews.count(op.kind) > 0) return is_read_in_pieces(op.outputs.front());
-      return kPiecewiseReaders.count(op.kind) > 0;
+      if (table().is("views", op.kind)) return is_read_in_pieces(op.outputs.front());
+      return table().is("in_pieces", op.kind);
     });
   }
 
@@ -106,7 +98,7 @@ class Fuser : private FusionWalk {
     for (OpId up = graph_.tensor(id).producer; up != kNoId;) {
       const Op& op = graph_.op(up);
       if (has_strides(up) || (is_elementwise(op.kind) && ends_in_a_pass(up))) return true;
-      if (kViews.count(op.kind) == 0 && !is_reordering(op)) return false;
+      if (!table().is("views", op.kind) && !is_reordering(op)) return false;
       up = graph_.tensor(op.inputs.front()).producer;
     }
     return graph_.tensor(id).kind == TensorKind::kWeight;
@@ -117,7 +109,7 @@ class Fuser : private FusionWalk {
     if (tensor.kind == TensorKind::kOutput || tensor.consumers.empty()) return false;
     return std::all_of(tensor.consumers.begin(), tensor.consumers.end(), [this](OpId reader) {
       const Op& op = graph_.op(reader);
-      if (kViews.count(op.kind) > 0 || is_reordering(op))
+      if (table().is("views", op.kind) || is_reordering(op))
         return read_with_strides(op.outputs.front());
       return has_strides(reader) || is_elementwise(op.kind);
     });
@@ -127,7 +119,7 @@ class Fuser : private FusionWalk {
   bool has_strides(OpId id) const {
     const Op& op = graph_.op(id);
     if (op.kind == "MatMul" && !rules_.strides) return in_attention_.count(id) > 0;
-    return kStridedReaders.count(op.kind) > 0;
+    return table().is("strided", op.kind);
   }
 
   // No part of the product before it.
@@ -138,42 +130,35 @@ class Fuser : private FusionWalk {
     return producer == kNoId || is_done(producer);
   }
 
-  void visit(OpId id) override {
+  void visit(OpId id, const FusionRule& rule) override {
     const Op& op = graph_.op(id);
-    if (is_view(id)) {
-      mark_taken(id);
-      return;
-    }
-    if (op.kind == "MatMul" && is_weight(op.inputs[1]) && !has_heads(op)) return add_linear(id);
     FusedOp fused;
+    fused.kind = static_cast<FusedKind>(rule.kernel);
+    if (fused.kind == FusedKind::kLinear) return add_linear(id);
     fused.main = id;
     take(fused.ops, id);
-    if (take_as_whole(op, fused)) return emit(std::move(fused));
-    if (op.kind == "MatMul") {
-      fused.kind = FusedKind::kProduct;
-      if (rules_.groups) absorb_scale(fused);
-    } else if (kConvolutions.count(op.kind) > 0) {
-      fused.kind = FusedKind::kConvolution;
-      fused.weights = {op.inputs[1]};
-      if (rules_.groups) absorb_epilogue(fused, kEpilogueOfConvolutions);
-    } else if (op.kind == "ExpertMatMul") {
-      fused.kind = FusedKind::kExperts;
-      fused.weights = {op.inputs[1]};
-      if (rules_.groups) absorb_activation(fused);
-    } else if (kCollectives.count(op.kind) > 0) {
-      fused.kind = FusedKind::kCollective;
-    } else if (rules_.groups && joins_head_work(id)) {
-      fused = std::move(fused_.back());
-      fused_.pop_back();
-      fused.ops.push_back(id);
-    } else if (is_elementwise(op.kind)) {
-      if (rules_.groups) extend(fused);
-    } else if (kRowWise.count(op.kind) + kAlone.count(op.kind) + kHeadWork.count(op.kind) == 0) {
-      throw UserError("operator '" + op.name + "' (" + op.kind +
-                      ") is not mapped to GPUs and CPUs; docs/adding.md says what a mapping takes");
-    }
+    for (const std::size_t place : rule.weights) fused.weights.push_back(op.inputs.at(place));
+    if (fused.kind == FusedKind::kAttention) fill_from_operator(op, fused.attention);
+    if (rules_.groups) take_along(rule.takes, fused);
     emit(std::move(fused));
     pass_again(op);
+  }
+
+  void take_along(FusionTakes takes, FusedOp& fused) {
+    switch (takes) {
+      case FusionTakes::kScale:
+        return absorb_scale(fused);
+      case FusionTakes::kActivation:
+        return absorb_activation(fused);
+      case FusionTakes::kEpilogue:
+        return absorb_epilogue(fused, table().epilogue("convolutions"));
+      case FusionTakes::kReaders:
+        return extend(fused);
+      case FusionTakes::kHeads:
+        return join_head_work(fused);
+      default:
+        return;
+    }
   }
 
   // The passes of an operator after its first, each over its result.
@@ -183,27 +168,6 @@ class Fuser : private FusionWalk {
     FusedOp again = fused_.back();
     again.reads = again.writes;
     for (int pass = 1; pass < passes->second; ++pass) fused_.push_back(again);
-  }
-
-  // A matrix for each of the heads.
-  bool has_heads(const Op& op) const { return graph_.tensor(op.inputs[1]).shape.size() > 2; }
-
-  // Operators that a library has kernels of their own for.
-  bool take_as_whole(const Op& op, FusedOp& fused) const {
-    if (op.kind == "Experts") {
-      fused.kind = FusedKind::kExpertLayer;
-      fused.weights = {op.inputs[3], op.inputs[4]};
-    } else if (op.kind == "Scan") {
-      fused.kind = FusedKind::kScan;
-    } else if (op.kind == "Indexer") {
-      fused.kind = FusedKind::kIndexer;
-    } else if (op.kind == "Attention") {
-      fused.kind = FusedKind::kAttention;
-      fill_from_operator(op, fused.attention);
-    } else {
-      return false;
-    }
-    return true;
   }
 
   // What it hides is a window of as many pairs of queries and keys.
@@ -261,17 +225,22 @@ class Fuser : private FusionWalk {
   }
 
   bool is_head_work(OpId id) const {
-    const Op& op = graph_.op(id);
-    if (kHeadWork.count(op.kind) > 0) return true;
-    return (op.kind == "RmsNorm" || op.kind == "LayerNorm") &&
-           graph_.tensor(op.outputs.front()).shape.size() == 4;
+    const FusionRule* rule = rule_of(id);
+    return rule != nullptr && rule->takes == FusionTakes::kHeads;
   }
 
-  bool joins_head_work(OpId id) const {
-    if (!is_head_work(id) || fused_.empty()) return false;
+  // The operators of the kernel before it come first, where they are such work, too.
+  void join_head_work(FusedOp& fused) {
+    if (fused_.empty()) return;
     const std::vector<OpId>& before = fused_.back().ops;
-    return std::all_of(before.begin(), before.end(),
-                       [this, id](OpId op) { return is_head_work(op) && lane(op) == lane(id); });
+    const bool joins = std::all_of(before.begin(), before.end(), [&](OpId op) {
+      return is_head_work(op) && lane(op) == lane(fused.main);
+    });
+    if (!joins) return;
+    FusedOp whole = std::move(fused_.back());
+    fused_.pop_back();
+    whole.ops.push_back(fused.main);
+    fused = std::move(whole);
   }
 
   // Element-wise readers that can follow in the same pass, and what works row by row at the end.
@@ -286,7 +255,7 @@ class Fuser : private FusionWalk {
     for (const OpId reader : graph_.tensor(result).consumers) {
       const Op& op = graph_.op(reader);
       if (!may_join(reader, graph_.tensor(result).producer) ||
-          (!is_elementwise(op.kind) && kRowWise.count(op.kind) == 0))
+          (!is_elementwise(op.kind) && !table().is("row_wise", op.kind)))
         continue;
       const bool ready = std::all_of(op.inputs.begin(), op.inputs.end(), [&](TensorId input) {
         return input == result || is_available(input);
@@ -315,7 +284,7 @@ class Fuser : private FusionWalk {
       }
     }
     if (siblings.size() == 1 && rules_.epilogues)
-      absorb_epilogue(fused, rules_.groups ? kEpilogueOfProducts : kBiasAlone);
+      absorb_epilogue(fused, table().epilogue(rules_.groups ? "products" : "products_alone"));
     emit(std::move(fused));
     if (!biases.empty()) emit_together(biases);
   }
@@ -421,7 +390,7 @@ class Fuser : private FusionWalk {
     }
     for (const OpId id : fused.ops) {
       const Op& op = graph_.op(id);
-      if (kWithState.count(op.kind) == 0) continue;
+      if (!table().is("in_place", op.kind)) continue;
       for (const TensorId input : op.inputs) {
         if (graph_.tensor(input).kind == TensorKind::kState)
           fused.writes.push_back({input, graph_.tensor(input).bytes()});

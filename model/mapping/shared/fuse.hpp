@@ -1,7 +1,7 @@
 // The operators of a graph grouped into what the libraries of GPUs and CPUs run as one kernel, or
 // as a few that belong together.
 //
-// Grouping is decided by dataflow:
+// Grouping is decided by dataflow and by the rules of hw/kernels/layers/fusion.yaml:
 //   * a product with weights takes bias, activation and residual into its epilogue;
 //   * products of one input with several weights (queries, keys and values; gate and up) are one
 //     product, whose bias rides along; an activation after it is then a pass of its own;
