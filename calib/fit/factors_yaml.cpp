@@ -5,6 +5,7 @@
 #include <map>
 
 #include "calib/fitted/neuron/neuron_factors.hpp"
+#include "calib/fitted/shared/fit_evidence.hpp"
 #include "hw/spec/neuron/neuron_fields.hpp"
 
 namespace foretell {
@@ -12,21 +13,12 @@ namespace {
 
 std::string comment(const std::string& text) { return "# " + text + "\n"; }
 
-std::string quoted(const std::string& text) {
-  std::string escaped;
-  for (const char c : text) {
-    if (c == '"' || c == '\\') escaped += '\\';
-    escaped += c;
-  }
-  return '"' + escaped + '"';
-}
-
 std::string leaf(const FactorEstimate& estimate) {
   const FreeFactor& factor = estimate.factor;
   std::string text = fmt::format("value: {}, interval80: [{}, {}]", factor.text(estimate.value),
                                  factor.text(estimate.low80), factor.text(estimate.high80));
   if (!estimate.identified) {
-    text += ", fitted_on: " + quoted("nothing: the rows do not determine it; " + factor.why);
+    text += ", fitted_on: " + quoted_yaml("nothing: the rows do not determine it; " + factor.why);
   }
   return "{" + text + "}";
 }
@@ -38,7 +30,7 @@ std::string leaf(const CarriedFactor& factor) {
   } else {
     text += ", interval80: " + factor.interval80;
   }
-  return "{" + text + ", fitted_on: " + quoted(factor.fitted_on) + "}";
+  return "{" + text + ", fitted_on: " + quoted_yaml(factor.fitted_on) + "}";
 }
 
 // Factors in the order they come, those of one table ("sdk_engine_time.2.9") together.
@@ -55,7 +47,7 @@ class Body {
     if (dot == std::string::npos) {
       texts_[top] += " " + leaf + "\n";
     } else {
-      texts_[top] += "    " + quoted(name.substr(dot + 1)) + ": " + leaf + "\n";
+      texts_[top] += "    " + quoted_yaml(name.substr(dot + 1)) + ": " + leaf + "\n";
     }
   }
 
@@ -84,8 +76,8 @@ std::string head(const FitResult& result, const FactorsText& text) {
     head += comment(fmt::format("{} and {} trade off against each other: correlation {:+.2f}.",
                                 pair.first, pair.second, pair.value));
   }
-  head += "device: " + text.device + "\nstatus: fitted\nfitted_on: " + quoted(text.fitted_on) +
-          "\nsplit: " + quoted(text.split) + "\nfactors:\n";
+  head += "device: " + text.device + "\nstatus: fitted\nfitted_on: " + quoted_yaml(text.fitted_on) +
+          "\nsplit: " + quoted_yaml(text.split) + "\nfactors:\n";
   return head;
 }
 

@@ -14,7 +14,15 @@ std::vector<std::string> texts_of(const Node& node, const char* key) {
   return texts;
 }
 
-std::string quoted(const std::string& text) {
+void add_list(std::string& text, const std::string& indent, const char* key,
+              const std::vector<std::string>& items) {
+  text += indent + key + (items.empty() ? ": []\n" : ":\n");
+  for (const std::string& item : items) text += indent + "  - " + quoted_yaml(item) + "\n";
+}
+
+}  // namespace
+
+std::string quoted_yaml(const std::string& text) {
   std::string escaped;
   for (const char c : text) {
     if (c == '"' || c == '\\') escaped += '\\';
@@ -22,14 +30,6 @@ std::string quoted(const std::string& text) {
   }
   return '"' + escaped + '"';
 }
-
-void add_list(std::string& text, const std::string& indent, const char* key,
-              const std::vector<std::string>& items) {
-  text += indent + key + (items.empty() ? ": []\n" : ":\n");
-  for (const std::string& item : items) text += indent + "  - " + quoted(item) + "\n";
-}
-
-}  // namespace
 
 FitEvidence read_fit_evidence(const Node& node) {
   node.only_keys({"provenance", "prior", "interval80", "not_identified", "trade_offs",
@@ -62,9 +62,9 @@ std::string fit_evidence_text(const FitEvidence& evidence, const std::string& in
   const std::string inner = indent + "  ";
   std::string text = indent + "evidence:\n";
   if (!evidence.provenance.empty()) {
-    text += inner + "provenance: " + quoted(evidence.provenance) + "\n";
+    text += inner + "provenance: " + quoted_yaml(evidence.provenance) + "\n";
   }
-  if (!evidence.prior.empty()) text += inner + "prior: " + quoted(evidence.prior) + "\n";
+  if (!evidence.prior.empty()) text += inner + "prior: " + quoted_yaml(evidence.prior) + "\n";
   text += inner + "interval80:\n";
   for (const FactorInterval& interval : evidence.interval80) {
     text += inner + "  " + interval.factor + ": [" + interval.low + ", " + interval.high + "]\n";
@@ -72,7 +72,7 @@ std::string fit_evidence_text(const FitEvidence& evidence, const std::string& in
   text += inner + "not_identified: [" + join(evidence.not_identified, ", ") + "]\n";
   add_list(text, inner, "trade_offs", evidence.trade_offs);
   if (!evidence.interval_from.empty()) {
-    text += inner + "interval_from: " + quoted(evidence.interval_from) + "\n";
+    text += inner + "interval_from: " + quoted_yaml(evidence.interval_from) + "\n";
   }
   add_list(text, inner, "residuals", evidence.residuals);
   return text;

@@ -36,6 +36,9 @@ struct FitEvidence {
   bool empty() const { return interval80.empty(); }
 };
 
+// In double quotes, what would end them escaped.
+std::string quoted_yaml(const std::string& text);
+
 // UserError with file:line.
 FitEvidence read_fit_evidence(const Node& node);
 

@@ -56,6 +56,9 @@ TEST(Application, UnknownWordsAreToldTheNearest) {
   const CommandResult option = run_command(run_line({"--bach", "8"}));
   EXPECT_EQ(option.code, kUserMistake);
   EXPECT_THAT(option.messages, HasSubstr("unknown option '--bach'; nearest is '--batch'"));
+  const std::string none = run_command({"calibrate", "area", "--bogus"}).messages;
+  EXPECT_EQ(none.find("--help"), none.find("--help, "));
+  EXPECT_EQ(none.find("--help, ", none.find("--help, ") + 1), std::string::npos) << none;
   const CommandResult help = run_command({"comparre", "--help"});
   EXPECT_EQ(help.code, kUserMistake);
   EXPECT_THAT(help.messages, HasSubstr("nearest is 'compare'"));

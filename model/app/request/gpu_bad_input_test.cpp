@@ -80,6 +80,12 @@ TEST(GpuBadInput, MoreGpusThanTheSystemHas) {
   request.tp = 0;
   request.cores = 4;
   EXPECT_THAT(message(request), HasSubstr("has 1 GPUs, not 4"));
+  request.system = "h100-sxm-x8";
+  request.cores = 0;
+  request.tp = 4;
+  request.cp = 3;
+  EXPECT_THAT(message(request), HasSubstr("needs 12 GPUs, but h100-sxm-x8 has 8; lower --dp or "
+                                          "--tp or --cp, or name"));
 }
 
 TEST(GpuBadInput, HeadsAreSharedEvenly) {
@@ -185,6 +191,9 @@ TEST(GpuBadInput, RedundantExpertsHaveToFitTheGroups) {
   Request request = tokens_on("llama-3-8b");
   request.redundant_experts = 8;
   EXPECT_THAT(message(request), HasSubstr("has no experts; leave --redundant-experts out"));
+  request.ep = 8;
+  EXPECT_THAT(message(request), HasSubstr("leave --ep and --redundant-experts out"));
+  request.ep = 0;
   request.workload = "Qwen3-30B-A3B";
   request.tp = 4;
   EXPECT_THAT(message(request), HasSubstr("give --ep above 1"));

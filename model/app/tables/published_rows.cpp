@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "hw/spec/shared/catalog.hpp"
+#include "hw/spec/shared/kernel_rules.hpp"
 #include "model/app/request/request_fields.hpp"
 #include "model/base/errors.hpp"
 
@@ -19,13 +20,6 @@ constexpr std::pair<const char*, const char*> kRecipes[] = {
     {"sdk", "engines/recipes/neuron_networks.yaml"},
     {"phase_or_scenario", "engines/recipes/chips_never_fitted.yaml"}};
 constexpr const char* kNot = "not";
-
-std::vector<std::string> words_of(const Node& node, const std::string& path) {
-  if (!node.is_list()) return {node.as_text(path)};
-  std::vector<std::string> words;
-  for (const Node& item : node.items) words.push_back(item.as_text(path));
-  return words;
-}
 
 double share_of(const Node& node, const std::string& column) {
   return parse_positive(node.where() + ": share." + column, node.as_text("share." + column), 1);
@@ -72,7 +66,7 @@ PublishedRows::Rule PublishedRows::read_rule(const Node& node) {
   node.only_keys({"when", "set", "share", "network", "refuse", "why"}, "rules");
   Rule rule;
   for (const MapEntry& entry : node.required("when", "rules").entries) {
-    Condition condition{entry.key, words_of(entry.value, "when." + entry.key)};
+    Condition condition{entry.key, read_words(entry.value, "when." + entry.key)};
     if (!condition.patterns.empty() && condition.patterns.front() == kNot) {
       condition.negated = true;
       condition.patterns.erase(condition.patterns.begin());

@@ -243,14 +243,7 @@ class ImageLowering {
       const std::int64_t first = n * image.pixels();
       for (std::int64_t block = 0; block < output_->blocks(); ++block) {
         const Deps source = ready(block, first, first + image.pixels() - 1);
-        Deps stats;
-        for (std::int64_t p = 0; p < image.pixels(); p += emitter_.statistics_elements()) {
-          const std::int64_t count = std::min(emitter_.statistics_elements(), image.pixels() - p);
-          stats.merge(emitter_.lane(Engine::kVector, {Opcode::kBnStats, count}, source));
-        }
-        const std::int64_t chunks =
-            (image.pixels() + emitter_.statistics_elements() - 1) / emitter_.statistics_elements();
-        stats = emitter_.lane(Engine::kVector, {Opcode::kBnAggr, 6 * chunks}, stats);
+        const Deps stats = statistics(emitter_, image.pixels(), source);
         const std::uint8_t bank = emitter_.acquire_bank();
         const Deps sums = emitter_.matmul(bank, {emitter_.tile_rows(), emitter_.tile_rows(), 2},
                                           stats, true, true);

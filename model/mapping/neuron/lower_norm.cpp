@@ -4,22 +4,17 @@
 #include "model/mapping/shared/graph_patterns.hpp"
 
 namespace foretell {
-namespace {
 
-constexpr std::int64_t kStatsPerChunk = 6;  // count, mean and M2 of even and odd elements
-
-// Mean and variance, 512 elements at a time, then combined.
-Deps statistics(Emitter& emitter, std::int64_t columns, const Deps& source) {
+Deps statistics(Emitter& emitter, std::int64_t elements, const Deps& source) {
+  constexpr std::int64_t kStatsPerChunk = 6;  // count, mean and M2 of even and odd elements
   Deps stats;
   std::int64_t chunks = 0;
-  for (std::int64_t first = 0; first < columns; first += emitter.statistics_elements(), ++chunks) {
-    const std::int64_t n = std::min(emitter.statistics_elements(), columns - first);
+  for (std::int64_t first = 0; first < elements; first += emitter.statistics_elements(), ++chunks) {
+    const std::int64_t n = std::min(emitter.statistics_elements(), elements - first);
     stats.merge(emitter.lane(Engine::kVector, {Opcode::kBnStats, n}, source));
   }
   return emitter.lane(Engine::kVector, {Opcode::kBnAggr, chunks * kStatsPerChunk}, stats);
 }
-
-}  // namespace
 
 void lower_norm(LoweringContext& context, const Kernel& kernel) {
   Emitter& emitter = context.emitter;

@@ -38,6 +38,10 @@ void lower_attention(LoweringContext& context, const Kernel& kernel);
 void lower_flash_attention(LoweringContext& context, const Kernel& kernel);
 bool takes_flash_attention(const CoreShape& core, const Kernel& kernel);
 
+// Mean and variance of elements of a partition, as many at a time as an instruction takes, then
+// combined.
+Deps statistics(Emitter& emitter, std::int64_t elements, const Deps& source);
+
 // LayerNorm: bn_stats, bn_aggr, rsqrt, (x - mean) * rstd, * gamma, + beta. RmsNorm likewise
 // without mean and beta.
 void lower_norm(LoweringContext& context, const Kernel& kernel);

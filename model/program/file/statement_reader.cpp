@@ -18,12 +18,6 @@ const std::vector<std::string> kDirections = {"load", "store", "copy"};
 const std::vector<std::string> kTransferKeys = {"rows",  "row_bytes", "offset", "transposes",
                                                 "casts", "take",      "give",   "operator"};
 
-UserError problem_at(const Node& node, const std::string& path, const std::string& message) {
-  Problems problem;
-  problem.add(node, path, message);
-  return UserError(problem.lines().front());
-}
-
 bool contains(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }

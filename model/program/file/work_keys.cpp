@@ -12,12 +12,6 @@
 namespace foretell {
 namespace {
 
-UserError problem_of(const Node& node, const std::string& path, const std::string& message) {
-  Problems problem;
-  problem.add(node, path, message);
-  return UserError(problem.lines().front());
-}
-
 // The keys of one statement, read one after another.
 class WorkReader {
  public:
@@ -29,19 +23,19 @@ class WorkReader {
     keys_.emplace_back(key);
     const Node& text = node_.required(key, path_);
     value = text.as_text(path_ + "." + key);
-    if (value.empty()) throw problem_of(text, path_ + "." + key, "a name is missing");
+    if (value.empty()) throw problem_at(text, path_ + "." + key, "a name is missing");
   }
 
   template <class Q>
   void quantity(const char* key, Q& value) {
     read(key, [&](const std::string& text) { value = parse_quantity<Q>(text); });
-    if (value < Q(0)) throw problem_of(*node_.find(key), path_ + "." + key, "is below 0");
+    if (value < Q(0)) throw problem_at(*node_.find(key), path_ + "." + key, "is below 0");
   }
 
   void count(const char* key, std::int64_t& value, std::int64_t least = 1) {
     read(key, [&](const std::string& text) { value = Expression::parse(text, names_).value({}); });
     if (value < least) {
-      throw problem_of(*node_.find(key), path_ + "." + key,
+      throw problem_at(*node_.find(key), path_ + "." + key,
                        fmt::format("is {}; the least is {}", value, least));
     }
   }
@@ -50,7 +44,7 @@ class WorkReader {
   void number(const char* key, double least, double& value) {
     read(key, [&](const std::string& text) { value = parse_quantity(text, Dimension{}); });
     if (!(value >= least)) {
-      throw problem_of(*node_.find(key), path_ + "." + key,
+      throw problem_at(*node_.find(key), path_ + "." + key,
                        fmt::format("is {}; the least is {}", value, least));
     }
   }
@@ -70,7 +64,7 @@ class WorkReader {
     try {
       take(text);
     } catch (const UserError& error) {
-      throw problem_of(*value, path, error.what());
+      throw problem_at(*value, path, error.what());
     }
   }
 
@@ -82,18 +76,24 @@ class WorkReader {
 
 }  // namespace
 
+UserError problem_at(const Node& node, const std::string& path, const std::string& message) {
+  Problems problem;
+  problem.add(node, path, message);
+  return UserError(problem.lines().front());
+}
+
 // What a thread block holds of its SM; whoever states a part of it states its threads.
 void read_needs(const Node& node, const std::string& path, std::int64_t threads,
                 std::int64_t registers, BlockNeeds& needs) {
   constexpr std::int64_t kMost = 1'000'000;
   for (const auto& [key, value] : {std::pair{"threads", threads}, {"registers", registers}}) {
     if (value > kMost) {
-      throw problem_of(*node.find(key), path + "." + key,
+      throw problem_at(*node.find(key), path + "." + key,
                        fmt::format("is {}; no thread block has more than {}", value, kMost));
     }
   }
   if (threads == 0 && (registers > 0 || needs.shared_memory > Bytes(0))) {
-    throw problem_of(node, path + ".threads",
+    throw problem_at(node, path + ".threads",
                      "is missing: a grid that states what its thread blocks hold of an SM states "
                      "their threads, too");
   }
@@ -131,7 +131,7 @@ Grid read_grid(const Node& node, const std::string& path, const ExpressionNames&
   reader.done(common);
   constexpr std::int64_t kMaxPerSm = 64;
   if (per_sm > kMaxPerSm) {
-    throw problem_of(*node.find("per_sm"), path + ".per_sm",
+    throw problem_at(*node.find("per_sm"), path + ".per_sm",
                      fmt::format("is {}; an SM holds {} thread blocks at most", per_sm, kMaxPerSm));
   }
   grid.ctas_per_sm = static_cast<int>(per_sm);
@@ -175,11 +175,11 @@ Collective read_exchange(const Node& node, const std::string& path, const Expres
   for (const auto& [key, count] :
        {std::pair("ranks", ranks), std::pair("rounds", rounds), std::pair("peers", peers)}) {
     if (count <= kMost) continue;
-    throw problem_of(*node.find(key), path + "." + key,
+    throw problem_at(*node.find(key), path + "." + key,
                      fmt::format("is {}; the most is {}", count, kMost));
   }
   if (links > BytesPerSecond(0) && round.link_rate > links) {
-    throw problem_of(*node.find("rate"), path + ".rate", "messages are faster than the links");
+    throw problem_at(*node.find("rate"), path + ".rate", "messages are faster than the links");
   }
   round.times = static_cast<int>(rounds);
   round.peers = static_cast<int>(peers);
@@ -215,7 +215,7 @@ Loop read_parallel_loop(const Node& node, const std::string& path, const Express
   reader.done(common);
   constexpr std::int64_t kMaxThreads = 4096;
   if (threads > kMaxThreads) {
-    throw problem_of(*node.find("threads"), path + ".threads",
+    throw problem_at(*node.find("threads"), path + ".threads",
                      fmt::format("is {}; the most is {}", threads, kMaxThreads));
   }
   loop.threads = static_cast<int>(threads);

@@ -5,11 +5,15 @@
 #include <string>
 #include <vector>
 
+#include "model/base/errors.hpp"
 #include "model/config/document.hpp"
 #include "model/program/file/expression.hpp"
 #include "model/program/program.hpp"
 
 namespace foretell {
+
+// What is wrong with a node, with its place.
+UserError problem_at(const Node& node, const std::string& path, const std::string& message);
 
 // Reads the keys of one statement; `common` are those that every statement may have ("take", …).
 // UserErrors carry file and line. Counts and bytes may be expressions of parameters.
