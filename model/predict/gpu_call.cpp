@@ -17,6 +17,7 @@
 #include "model/predict/kernel_dependencies.hpp"
 #include "model/program/device_streams.hpp"
 #include "model/system/machine.hpp"
+#include "workloads/ir/two_batches.hpp"
 
 namespace foretell {
 namespace {
@@ -24,7 +25,9 @@ namespace {
 class CallRunner {
  public:
   explicit CallRunner(const GpuCall& call) : call_(call), fusion_(call.fusion) {
-    fusion_.beside = branches_beside(call.graph, call.factors.library(), call.launch);
+    fusion_.exchanges_beside = is_in_turns(call.graph);
+    if (!fusion_.exchanges_beside)
+      fusion_.beside = branches_beside(call.graph, call.factors.library(), call.launch);
   }
 
   GpuCallResult run() {
@@ -123,6 +126,10 @@ class CallRunner {
   }
 
   void note_streams() {
+    if (fusion_.exchanges_beside && !call_.one_stream)
+      result_.notes.emplace_back(
+          "two halves of a batch take turns: one exchanges while the other "
+          "computes");
     if (fusion_.beside.empty() || call_.one_stream) return;
     std::vector<std::string> branches;
     for (const auto& [part, branch] : fusion_.beside) {

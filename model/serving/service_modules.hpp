@@ -11,7 +11,6 @@
 
 #include "model/serving/scheduler.hpp"
 #include "model/serving/service.hpp"
-#include "model/serving/two_batch.hpp"
 #include "workloads/traffic/load.hpp"
 
 namespace foretell {
@@ -127,7 +126,6 @@ class ServingWorker : public sc_core::sc_module {
   std::vector<StepTime> times_of_stages(const std::vector<StepShape>& shapes, Joules& energy);
   Seconds pass_stages(const std::vector<StepTime>& stages, Seconds host, Seconds& work);
   Seconds copy_time(const StepPlan& plan);
-  StepTime time_of(const StepShape& shape, int stage) const;
   void account(const StepTime& time);
   void sample(Seconds from, Seconds until);
   std::int32_t accepted_drafts();

@@ -72,17 +72,6 @@ Seconds ServingWorker::copy_time(const StepPlan& plan) {
   return group_.rules.block_bytes * static_cast<double>(blocks) / group_.rules.host_rate;
 }
 
-StepTime ServingWorker::time_of(const StepShape& shape, int stage) const {
-  if (group_.rules.two_batch) {
-    const std::vector<StepShape> halves = halves_of(shape);
-    if (halves.size() == 2) {
-      return two_batch_time(group_.timer->time(halves[0], stage),
-                            group_.timer->time(halves[1], stage), group_.timer->exchanges());
-    }
-  }
-  return group_.timer->time(shape, stage);
-}
-
 // Of the rank that takes longest in each stage; adds up the energy of all.
 std::vector<StepTime> ServingWorker::times_of_stages(const std::vector<StepShape>& shapes,
                                                      Joules& energy) {
@@ -93,7 +82,7 @@ std::vector<StepTime> ServingWorker::times_of_stages(const std::vector<StepShape
     const bool graphed = is_graphed(plan, shapes[rank]);
     const Seconds copies = copy_time(plan);
     for (std::size_t stage = 0; stage < stages.size(); ++stage) {
-      StepTime time = time_of(shapes[rank], static_cast<int>(stage));
+      StepTime time = group_.timer->time(shapes[rank], static_cast<int>(stage));
       // Launched kernel by kernel, a step takes the longer of its launches and its kernels.
       if (!graphed) time.total = std::max(time.total, group_.rules.host_per_launch * time.launches);
       energy += time.energy;

@@ -58,8 +58,6 @@ class StepTimer {
   virtual StepTime time(const StepShape& shape, int stage) = 0;
   // Parts of the network that follow one another on devices of their own.
   virtual int stages() const { return 1; }
-  // Layers of the network that exchange tokens with experts on other devices; 0: none.
-  virtual int exchanges() const { return 0; }
   // How many calls of the machine were simulated so far.
   virtual std::int64_t executed() const = 0;
 };

@@ -72,7 +72,6 @@ WorkerRules rules_of(const EngineSpec& engine, const RuleChoices& choices, Bytes
   rules.host_per_launch = engine.host.per_launch;
   rules.overlap = engine.host.overlap == "yes";
   rules.stream_interval = engine.host.stream_interval;
-  rules.two_batch = schedule.two_batch == "yes";
   return rules;
 }
 

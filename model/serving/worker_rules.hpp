@@ -49,7 +49,6 @@ struct WorkerRules {
   std::int64_t host_blocks = 0;  // of the host, per worker; of the prefix cache, or of kSwap
   Bytes block_bytes;             // of a KV block on one device, which its link to the host moves
   BytesPerSecond host_rate;      // of that link, in one direction
-  bool two_batch = false;        // half of a step exchanges while the other half computes
   std::int64_t drafts = 0;       // tokens that are guessed per step
   double acceptance = 0;         // probability that a guess is right
 };

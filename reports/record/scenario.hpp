@@ -42,6 +42,7 @@ struct Scenario {
   int attention_dp = 0;  // groups of --tp GPUs of a copy that each have some of the sequences
   int cp = 0;            // groups of --tp GPUs of a copy that each have some of a prompt's tokens
   std::int64_t redundant_experts = 0;  // copies of the most loaded experts, beside one of each
+  bool two_batch = false;              // halves of a batch that exchange and compute in turns
   std::string experts;                 // how tokens choose experts (workloads/ir/routing.hpp)
   int dp = 0;                          // copies side by side
   int cores = 0;                       // cores used
@@ -310,6 +311,12 @@ inline std::vector<RequestField> request_field_rows() {
         "copies of the most loaded experts, held by the groups of --ep beside one of each"}
           .range(1, kMaxWays)
           .takes("N")
+          .not_on("neuron", kGpusAlone)
+          .not_on("cpu", kGpusAlone),
+      F{&S::two_batch, "two_batch", "two-batch", "two batches in turns",
+        "two-batch overlap: one half of the batch, or of a prompt, computes while the other "
+        "exchanges with other GPUs"}
+          .only_in(kGenerationPhase)
           .not_on("neuron", kGpusAlone)
           .not_on("cpu", kGpusAlone),
       F{&S::experts, "experts", "experts", "experts {}",

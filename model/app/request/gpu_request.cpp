@@ -175,6 +175,18 @@ void resolve_expert_ranks(const ModelConfig& model, Request& request) {
   check_redundant_experts(model, request);
 }
 
+void check_two_batch(const ModelConfig& model, const Request& request) {
+  if (!request.two_batch) return;
+  if (request.cp > 1) {
+    throw UserError(model.name +
+                    ": --two-batch and --cp both take the second stream; leave one of them out");
+  }
+  if (request.tp * std::max(1, request.attention_dp) > 1) return;
+  throw UserError(model.name +
+                  ": --two-batch lets one half compute while the other exchanges, and one GPU "
+                  "exchanges with nobody; give --tp or --attention-dp above 1, or leave it out");
+}
+
 void resolve_gpus(GpuRequest& resolved) {
   Request& request = resolved.request;
   if (request.tp == 0) request.tp = 1;
@@ -185,6 +197,7 @@ void resolve_gpus(GpuRequest& resolved) {
                     "leave one of them out");
   }
   resolve_expert_ranks(resolved.model, request);
+  check_two_batch(resolved.model, request);
   share_parts({"GPU", resolved.system.spec.devices}, groups_of_copy(request), resolved);
 }
 

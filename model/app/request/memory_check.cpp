@@ -26,7 +26,8 @@ MemoryUse use_of_part(const ResolvedDevice& device, int tensor_parallel) {
   MemoryUse most;
   for (int stage = 0; stage < request.pp; ++stage) {
     const LayerRange layers = stage_layers(resolved.model.layers, request.pp, stage);
-    const auto use = [&](const Pass& pass) {
+    const auto use = [&](Pass pass) {
+      pass.whole = true;  // halves share the memory of the batch
       return device.memory_of(*kept_pass_graph(resolved, pass, tensor_parallel, layers));
     };
     const MemoryUse prefill = use(rules.prefill);

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <string_view>
+#include <utility>
 
 #include "model/app/request/distribution_text.hpp"
 #include "model/app/request/request_fields.hpp"
@@ -16,6 +18,7 @@
 #include "model/mapping/gpu/narrow_activations.hpp"
 #include "workloads/import/workload_set.hpp"
 #include "workloads/ir/general_form.hpp"
+#include "workloads/ir/two_batches.hpp"
 
 namespace foretell {
 namespace {
@@ -270,7 +273,9 @@ Graph build_resolved_graph(const ResolvedWorkload& resolved) {
   return graph;
 }
 
-Graph build_pass_graph(const ResolvedWorkload& resolved, const Pass& pass, int tensor_parallel,
+namespace {
+
+Graph whole_pass_graph(const ResolvedWorkload& resolved, const Pass& pass, int tensor_parallel,
                        const LayerRange& layers) {
   const Request& request = resolved.request;
   Binding binding;
@@ -278,6 +283,7 @@ Graph build_pass_graph(const ResolvedWorkload& resolved, const Pass& pass, int t
   binding.seq_len = pass.tokens;
   binding.phase = pass.phase;
   binding.kv_len = pass.kv_len;
+  binding.context = pass.context;
   binding.encoder_len = pass.encoder_len;
   binding.tensor_parallel = tensor_parallel;
   binding.sequence_parallel = request.sequence_parallel && pass.phase == Phase::kPrefill;
@@ -294,6 +300,37 @@ Graph build_pass_graph(const ResolvedWorkload& resolved, const Pass& pass, int t
   apply_precision(resolved.precision, &graph);
   narrow(resolved, &graph);
   return graph;
+}
+
+// Half of the sequences of each group of ranks, or of one sequence half of the tokens, of which the
+// second reads what the first left in the cache; nothing where a token is all there is.
+std::optional<std::pair<Pass, Pass>> halves_of(const Request& request, const Pass& pass) {
+  const std::int64_t batch = pass.batch > 0 ? pass.batch : request.batch;
+  const std::int64_t groups = std::max(1, request.attention_dp);
+  std::pair<Pass, Pass> halves{pass, pass};
+  if (batch >= 2 * groups) {
+    halves.first.batch = (batch / groups + 1) / 2 * groups;
+    halves.second.batch = batch - halves.first.batch;
+    return halves;
+  }
+  if (pass.tokens < 2) return std::nullopt;
+  halves.first.tokens = (pass.tokens + 1) / 2;
+  halves.second.tokens = pass.tokens - halves.first.tokens;
+  halves.first.kv_len = pass.kv_len - halves.second.tokens;
+  if (pass.phase == Phase::kPrefill) halves.second.context = pass.context + halves.first.tokens;
+  return halves;
+}
+
+}  // namespace
+
+Graph build_pass_graph(const ResolvedWorkload& resolved, const Pass& pass, int tensor_parallel,
+                       const LayerRange& layers) {
+  const auto graph_of = [&](const Pass& one) {
+    return whole_pass_graph(resolved, one, tensor_parallel, layers);
+  };
+  if (!resolved.request.two_batch || pass.whole) return graph_of(pass);
+  const std::optional<std::pair<Pass, Pass>> halves = halves_of(resolved.request, pass);
+  return halves ? in_turns(graph_of(halves->first), graph_of(halves->second)) : graph_of(pass);
 }
 
 namespace {
@@ -343,9 +380,10 @@ std::shared_ptr<const Graph> kept_pass_graph(const ResolvedWorkload& resolved, c
     return std::make_shared<const Graph>(build_pass_graph(resolved, pass, tensor_parallel, layers));
   };
   if (!inputs_are_kept()) return make();
-  const std::string key = fmt::format(
-      "{}\n{} {} {} {} {} {} {} {}", graph_key(resolved), static_cast<int>(pass.phase), pass.tokens,
-      pass.kv_len, pass.encoder_len, pass.batch, tensor_parallel, layers.first, layers.last);
+  const std::string key =
+      fmt::format("{}\n{} {} {} {} {} {} {} {} {} {}", graph_key(resolved),
+                  static_cast<int>(pass.phase), pass.tokens, pass.kv_len, pass.encoder_len,
+                  pass.batch, pass.context, pass.whole, tensor_parallel, layers.first, layers.last);
   return kept<KeptGraphs>().get(key, make);
 }
 

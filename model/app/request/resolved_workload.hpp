@@ -81,6 +81,8 @@ struct Pass {
   std::int64_t kv_len = 0;       // rows of the cache
   std::int64_t encoder_len = 0;  // of encoder-decoders: tokens of the prompt
   std::int64_t batch = 0;        // sequences; 0: those of the request
+  std::int64_t context = 0;      // prefill of a later piece: tokens of the prompt before it
+  bool whole = false;            // in one piece, also with --two-batch
 };
 
 // The graph that one of `tensor_parallel` parts runs in a pass, of all layers or those of a

@@ -70,7 +70,7 @@ class GpuMapper final : public FusedWalk<MappedOp> {
 
   std::vector<MappedOp> mapped() {
     std::vector<MappedOp> ops = walk();
-    if (!mapping_.fusion.beside.empty()) place_beside(graph_, fused_, mapping_.fusion.beside, ops);
+    place_beside(graph_, fused_, mapping_.fusion, ops);
     return ops;
   }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <map>
+#include <optional>
 
 #include "model/base/errors.hpp"
 #include "workloads/ir/operators/networks.hpp"
@@ -39,19 +40,24 @@ std::map<std::string, std::string> branches_beside(const Graph& graph, const Ker
   return beside;
 }
 
-void place_beside(const Graph& graph, const std::vector<FusedOp>& fused,
-                  const std::map<std::string, std::string>& beside, std::vector<MappedOp>& ops) {
+void place_beside(const Graph& graph, const std::vector<FusedOp>& fused, const FusionRules& rules,
+                  std::vector<MappedOp>& ops) {
+  if (rules.beside.empty() && !rules.exchanges_beside) return;
   FORETELL_CHECK(fused.size() == ops.size(), "an operation for each that was mapped");
   std::map<TensorId, std::size_t> writers;     // who wrote a tensor last
   std::map<TensorId, std::size_t> converters;  // who wrote it in a narrower type
+  std::optional<std::size_t> computed;         // last; with exchanges, of the half that they are of
   for (std::size_t i = 0; i < ops.size(); ++i) {
     MappedOp& op = ops[i];
-    op.beside = !branch_of(beside, graph.op(op.main).name).empty();
+    op.beside = rules.exchanges_beside ? fused[i].kind == FusedKind::kCollective
+                                       : !branch_of(rules.beside, graph.op(op.main).name).empty();
     const auto wait_for = [&](const std::map<TensorId, std::size_t>& makers, TensorId tensor) {
       const auto found = makers.find(tensor);
       if (found != makers.end() && ops[found->second].beside != op.beside)
         op.needs.push_back(found->second);
     };
+    if (rules.exchanges_beside && op.beside && computed) op.needs.push_back(*computed);
+    if (!op.beside) computed = i;
     for (const TensorAccess& read : fused[i].reads) {
       wait_for(writers, read.tensor);
       wait_for(converters, read.tensor);

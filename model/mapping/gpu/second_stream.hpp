@@ -4,6 +4,9 @@
 // stream follow one another; one that reads what the other stream has made waits for that. So a
 // branch begins when its input is there and whoever reads its result waits for it, which is what
 // the events do that libraries put between two streams.
+//
+// Of two halves of a batch that take turns (workloads/ir/two_batches.hpp) it is the collectives
+// that run there, each after what its half has computed before it.
 #pragma once
 
 #include <map>
@@ -29,7 +32,7 @@ std::map<std::string, std::string> branches_beside(const Graph& graph, const Ker
                                                    LaunchKind launch);
 
 // Sets MappedOp::beside and MappedOp::needs; `fused` and `ops` are one for one.
-void place_beside(const Graph& graph, const std::vector<FusedOp>& fused,
-                  const std::map<std::string, std::string>& beside, std::vector<MappedOp>& ops);
+void place_beside(const Graph& graph, const std::vector<FusedOp>& fused, const FusionRules& rules,
+                  std::vector<MappedOp>& ops);
 
 }  // namespace foretell

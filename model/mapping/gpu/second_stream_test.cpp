@@ -49,7 +49,7 @@ TEST(SecondStream, KernelsOfABranchHoldNoOthersAndTheStreamsWaitForWhatTheyRead)
   ASSERT_EQ(fused.size(), 4U);
   std::vector<MappedOp> ops(fused.size());
   for (std::size_t i = 0; i < fused.size(); ++i) ops[i].main = fused[i].main;
-  place_beside(graph, fused, rules.beside, ops);
+  place_beside(graph, fused, rules, ops);
   EXPECT_EQ(graph.op(ops[2].main).name, "layer.0.ffn.shared.output");
   EXPECT_TRUE(ops[2].beside);
   EXPECT_THAT(ops[2].needs, ElementsAre(0U));  // its input
@@ -69,7 +69,7 @@ TEST(SecondStream, AReaderWaitsForTheOneThatConvertedItsOperand) {
   for (const TensorAccess& read : fused[1].reads) {
     if (graph.tensor(read.tensor).kind == TensorKind::kActivation) ops[1].converted = read.tensor;
   }
-  place_beside(graph, fused, rules.beside, ops);
+  place_beside(graph, fused, rules, ops);
   EXPECT_THAT(ops[2].needs, ElementsAre(0U, 1U));
 }
 

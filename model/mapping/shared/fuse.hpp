@@ -85,11 +85,13 @@ struct FusionRules {
   // Branches of a block that run beside the rest of it, by what the names of their operators hold:
   // no kernel has operators of such a branch and others.
   std::map<std::string, std::string> beside = {};
+  bool exchanges_beside = false;  // collectives run beside the rest, and nothing else does
 
   bool operator==(const FusionRules& other) const {
     return groups == other.groups && passes == other.passes && epilogues == other.epilogues &&
            strides == other.strides && attention == other.attention &&
-           attention_keys == other.attention_keys && beside == other.beside;
+           attention_keys == other.attention_keys && beside == other.beside &&
+           exchanges_beside == other.exchanges_beside;
   }
 };
 

@@ -92,6 +92,7 @@ class Server {
     machine.attention_dp = split.attention_dp > 1 ? split.attention_dp : 0;
     if (split.ep > 1) machine.ep = split.ep;
     if (split.moe_tp > 0) machine.moe_tp = split.moe_tp;
+    if (engine_.spec.schedule.two_batch == "yes") machine.two_batch = true;
     // An engine calls the kernels of its own library.
     if (machine.library.empty() && gpu_family().has_system(machine.system))
       machine.library = engine_.spec.library;
@@ -321,6 +322,7 @@ class Server {
     if (base_.moe_tp > 0) add("moe_tp", std::to_string(base_.moe_tp));
     if (base_.cp > 1) add("cp", std::to_string(base_.cp));
     add("redundant_experts", std::to_string(base_.redundant_experts));
+    if (base_.two_batch) add("two_batch", "yes");
     add("experts", base_.experts);
     add("library", base_.library);
     add("library_release", base_.library_release);

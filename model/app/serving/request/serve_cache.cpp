@@ -40,12 +40,6 @@ void set_cache_rules(const EngineSpec& engine, const Load& load, const WorkerMac
         "the pool out, or take a GPU",
         worker.system));
   }
-  if (rules.two_batch && worker.timer->exchanges() == 0) {
-    throw UserError(fmt::format(
-        "engine.schedule.two_batch: {} has no experts on other devices, whose exchange could pass "
-        "beside the other half; leave it out, or spread experts with --ep or --attention-dp",
-        worker.workload));
-  }
 }
 
 std::vector<std::string> cache_notes(const ServiceResult& result) {

@@ -146,12 +146,12 @@ WorkerMachine called_machine_of(const Predictor& predict, const Request& request
 
 const WorkerMachine& MachinePool::machine(const Request& request, std::int64_t max_tokens) {
   std::string key = fmt::format(
-      "{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}",
+      "{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}",
       request.system, request.workload, request.dtype, request.kv_dtype, request.tp, request.ep,
       request.moe_tp, request.factors, request.exact, request.clock, request.power_limit,
       request.voltage, max_tokens, request.attention_dp, request.library, request.library_release,
       request.experts, request.context, request.sequence_parallel, request.pp, request.cp,
-      request.redundant_experts);
+      request.redundant_experts, request.two_batch);
   for (const std::string& one : request.set) key += "\n" + one;
   const auto known = machines_.find(key);
   if (known != machines_.end()) return *known->second;

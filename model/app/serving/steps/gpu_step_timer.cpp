@@ -17,6 +17,7 @@
 #include "model/predict/limited_call.hpp"
 #include "model/timing/shared/chain_interval.hpp"
 #include "model/timing/shared/energy_timing.hpp"
+#include "workloads/ir/two_batches.hpp"
 
 namespace foretell {
 namespace {
@@ -49,7 +50,34 @@ bool is_expansion(std::string_view op) {
   return op.size() > kName.size() && op.substr(op.size() - kName.size()) == kName;
 }
 
-bool is_embedding(const std::string& op) { return starts_with(op, "embeddings."); }
+bool is_embedding(std::string_view op) {
+  if (starts_with(op, kSecondHalf)) op.remove_prefix(kSecondHalf.size());
+  return starts_with(op, "embeddings.");
+}
+
+// The first layer of a kind is apart from those after it, whose first norm rides in a pass of the
+// layer before; halves that take turns do so across layers, so that the last one is apart, too.
+std::vector<AlikeLayers> with_ends(const std::vector<AlikeLayers>& kinds, bool with_last) {
+  std::vector<AlikeLayers> parts;
+  for (const AlikeLayers& kind : kinds) {
+    const std::vector<std::int64_t>& all = kind.layers;
+    const std::size_t last = with_last ? std::max<std::size_t>(1, all.size() - 1) : all.size();
+    const auto add = [&](std::size_t begin, std::size_t end) {
+      if (begin >= end) return;
+      AlikeLayers part{kind.first, static_cast<double>(end - begin), {}};
+      for (std::size_t i = begin; i < end; ++i) part.layers.push_back(all[i]);
+      parts.push_back(std::move(part));
+    };
+    add(0, 1);
+    add(1, last);
+    add(last, all.size());
+  }
+  return parts;
+}
+
+std::int64_t mean_positions(const StepShape& shape) {
+  return std::max<std::int64_t>(1, (shape.decode_positions + shape.decodes / 2) / shape.decodes);
+}
 
 Request for_calls(Request request) {
   // Lengths bind no call of a server: what counts is the longest context, which is checked there.
@@ -73,6 +101,8 @@ GpuStepTimer::GpuStepTimer(const Request& request, bool exact)
   for (int stage = 0; stage < stages(); ++stage) {
     decode_.emplace_back(kDecodeBatch, kPositions, exact, attention_of(stage, true));
     chunk_.emplace_back(kChunkTokens, kChunkContext, exact, attention_of(stage, false));
+    exposed_in_decode_.emplace_back(kDecodeBatch, kPositions, exact, exposed_of(stage, true));
+    exposed_in_chunk_.emplace_back(kChunkTokens, kChunkContext, exact, exposed_of(stage, false));
   }
 }
 
@@ -107,6 +137,27 @@ LazyGrid::Function GpuStepTimer::attention_of(int stage, bool decodes) {
   };
 }
 
+LazyGrid::Function GpuStepTimer::exposed_of(int stage, bool decodes) {
+  return [this, place = static_cast<std::size_t>(stage), decodes](std::int64_t x, std::int64_t y) {
+    return CallCost{Seconds(executed_attention(decodes, x, y).at(place).exchange), Joules(0)};
+  };
+}
+
+// Of halves that take turns, attention hides a part: a step of decodes or of one chunk alone was
+// executed with it, a mixed one takes what layers without attention leave.
+Seconds GpuStepTimer::exposed_exchange(const StepShape& shape, std::int64_t tokens, int stage,
+                                       Seconds without_attention) {
+  const auto place = static_cast<std::size_t>(stage);
+  if (!resolved_.request.two_batch) return without_attention;
+  if (shape.chunks.empty()) {
+    return std::min(without_attention,
+                    exposed_in_decode_[place].at(tokens, mean_positions(shape)).time);
+  }
+  if (shape.decodes > 0 || shape.chunks.size() > 1) return without_attention;
+  const StepChunk& chunk = shape.chunks.front();
+  return std::min(without_attention, exposed_in_chunk_[place].at(chunk.tokens, chunk.context).time);
+}
+
 // What the library does; networks with an indexer have ways of their own, which no file states.
 std::optional<bool> GpuStepTimer::asks_latents(std::int64_t tokens, std::int64_t cached) const {
   const std::vector<LayerPart>& layers = resolved_.model.parts_of_decoder.layers;
@@ -132,15 +183,18 @@ void GpuStepTimer::keep_one_of_each_kind() {
     return count_layers(each);
   }
   if (parts.empty()) {  // all layers are alike
-    reduced_.model.layers = 1;
     AlikeLayers all{0, static_cast<double>(layers), {}};
     for (std::int64_t layer = 0; layer < layers; ++layer) all.layers.push_back(layer);
-    return count_layers({all});
+    const std::vector<AlikeLayers> alike = with_ends({all}, reduced_.request.two_batch);
+    reduced_.model.layers = static_cast<std::int64_t>(alike.size());
+    return count_layers(alike);
   }
-  const Graph graph =
-      build_gpu_generation_graph(resolved_, Phase::kDecode, 1, kFewPositions, resolved_.request.tp);
+  Pass pass{Phase::kDecode, 1, kFewPositions};
+  pass.whole = true;
+  const Graph graph = build_pass_graph(resolved_, pass, resolved_.request.tp);
   std::vector<LayerPart> kept;
-  const std::vector<AlikeLayers> kinds = layer_kinds(graph, layers);
+  const std::vector<AlikeLayers> kinds =
+      with_ends(layer_kinds(graph, layers), reduced_.request.two_batch);
   for (const AlikeLayers& kind : kinds)
     kept.push_back(parts.at(static_cast<std::size_t>(kind.first)));
   parts = std::move(kept);
@@ -195,7 +249,7 @@ GpuStepTimer::StageParts GpuStepTimer::run(Phase phase, std::int64_t batch, std:
       parts.launches += runs;
       if (op.layer == kNoId && !is_embedding(kernel.op)) {
         parts.head += time;
-      } else if (kernel.link > Bytes(0) && !is_of_ranks(op.name)) {
+      } else if (kernel.engine == "link" && !is_of_ranks(op.name)) {
         parts.exchange += time;
       } else if (mixes_tokens(op)) {
         parts.attention += time;
@@ -294,9 +348,8 @@ StepTime GpuStepTimer::time(const StepShape& shape, int stage) {
                                          : dense_between(sampled, stage);
   StepTime time;
   if (shape.decodes > 0) {
-    const std::int64_t mean =
-        std::max<std::int64_t>(1, (shape.decode_positions + shape.decodes / 2) / shape.decodes);
-    const CallCost attention = decode_[static_cast<std::size_t>(stage)].at(decode_rows, mean);
+    const CallCost attention =
+        decode_[static_cast<std::size_t>(stage)].at(decode_rows, mean_positions(shape));
     time.attention = attention.time;
     time.energy += attention.energy;
   }
@@ -309,9 +362,10 @@ StepTime GpuStepTimer::time(const StepShape& shape, int stage) {
   }
   const double share = static_cast<double>(own_tokens) / static_cast<double>(tokens);
   time.prompts = Seconds(chunks + share * layers);
-  time.exchange = Seconds(shared.exchange);
+  time.exchange = exposed_exchange(shape, shares ? shape.shared_tokens : tokens, stage,
+                                   Seconds(shared.exchange));
   time.launches = all.launches;
-  time.total = Seconds(layers + shared.exchange + some.head + chunks) + time.attention;
+  time.total = Seconds(layers + some.head + chunks) + time.exchange + time.attention;
   time.energy += Joules(all.layers_j + some.head_j);
   const std::int64_t devices = std::max(1, resolved_.request.tp) * context_ranks();
   time.energy = within_limit(time.energy, time.total) * static_cast<double>(devices);
@@ -333,12 +387,6 @@ std::int64_t GpuStepTimer::executed() const {
          chunk_.front().executed();
 }
 
-// Layers with experts that stand on several groups of GPUs.
-int GpuStepTimer::exchanges() const {
-  const bool spread = resolved_.request.ep > 1 || ranks() > 1;
-  return resolved_.model.experts > 0 && spread ? static_cast<int>(resolved_.model.layers) : 0;
-}
-
 int GpuStepTimer::ranks() const { return std::max(1, resolved_.request.attention_dp); }
 
 std::int64_t GpuStepTimer::context_ranks() const { return std::max(1, resolved_.request.cp); }
@@ -349,8 +397,9 @@ WorkerMemory GpuStepTimer::memory(std::int64_t max_tokens, int stage) const {
     GpuRequest one = of;
     one.request.batch = batch * ranks();
     one.model.max_seq_len = std::max(one.model.max_seq_len, kv_len);
-    return memory_of_gpu(build_pass_graph(one, {Phase::kDecode, 1, kv_len}, one.request.tp, layers),
-                         one.fusion);
+    Pass pass{Phase::kDecode, 1, kv_len};
+    pass.whole = true;
+    return memory_of_gpu(build_pass_graph(one, pass, one.request.tp, layers), one.fusion);
   };
   // Windows and states take a constant part, which many rows share.
   constexpr std::int64_t kRows = 4096;

@@ -12,11 +12,16 @@
 // does is stated in hw/kernels (asks_latents); where nothing is, it is whichever takes less time.
 // The second takes what a prompt of all tokens takes without what one of those before takes, and
 // the product that makes keys and values of these. Each is executed as a call of the machine at
-// points of a grid (lazy_grid.hpp); of equal layers one is executed. `exact` executes every size.
+// points of a grid (lazy_grid.hpp); of equal layers the first and one other are executed. `exact`
+// executes every size.
 //
 // Of a pipeline (--pp) each stage has the layers of its range, the first the embeddings and the
 // last the head: together they take what one copy without stages takes, and what it takes to send
 // the activations of all tokens from stage to stage.
+//
+// With --two-batch each of these calls is of two halves that take turns (workloads/ir/two_batches),
+// on one machine and at the same time; of every kind of layer the last is executed apart, too, and
+// what is exchanged while nothing computes depends on attention, too.
 //
 // --power-limit and --clock act on each of these calls: it runs at the clock that its power leaves
 // it (model/predict/limited_call.hpp). The energy of a step is the sum of theirs, and no more than
@@ -54,7 +59,6 @@ class GpuStepTimer : public StepTimer {
 
   StepTime time(const StepShape& shape, int stage) override;
   int stages() const override { return static_cast<int>(counts_.size()); }
-  int exchanges() const override;
   std::int64_t executed() const override;
 
   const GpuRequest& resolved() const { return resolved_; }
@@ -90,6 +94,9 @@ class GpuStepTimer : public StepTimer {
   void keep_one_of_each_kind();
   void count_layers(const std::vector<AlikeLayers>& kinds);
   LazyGrid::Function attention_of(int stage, bool decodes);
+  LazyGrid::Function exposed_of(int stage, bool decodes);
+  Seconds exposed_exchange(const StepShape& shape, std::int64_t tokens, int stage,
+                           Seconds without_attention);
   std::optional<bool> asks_latents(std::int64_t tokens, std::int64_t cached) const;
   // Of all stages, in order.
   using StageParts = std::vector<Parts>;
@@ -115,6 +122,9 @@ class GpuStepTimer : public StepTimer {
   std::map<std::int64_t, Seconds> handovers_;
   std::vector<LazyGrid> decode_;  // by stage
   std::vector<LazyGrid> chunk_;
+  // With --two-batch: what is exchanged while nothing computes, by the same sizes.
+  std::vector<LazyGrid> exposed_in_decode_;
+  std::vector<LazyGrid> exposed_in_chunk_;
   std::vector<std::string> notes_;
   std::pair<double, double> interval80_{1, 1};
   bool has_interval_ = false;

@@ -76,6 +76,45 @@ TEST(StepTimerLaws, RanksShareExpertsAndKeepTheirAttention) {
   EXPECT_GT(all.launches, 48 * 8);  // several kernels in each of its layers
 }
 
+// What two halves exchange passes beside what they compute; attention hides more of it, and sizes
+// between those that were executed are as good as without halves.
+TEST(StepTimerLaws, HalvesThatTakeTurnsHideWhatTheyExchange) {
+  Request request;
+  request.system = "h200-sxm-x8";
+  request.workload = "Qwen3-30B-A3B";
+  request.dtype = "bf16";
+  request.tp = 1;
+  request.attention_dp = 8;
+  request.ep = 8;
+  GpuStepTimer whole(request, false);
+  request.two_batch = true;
+  GpuStepTimer halves(request, false);
+  GpuStepTimer exact(request, true);
+  EXPECT_EQ(halves.memory(1024, 0).weights.value(), whole.memory(1024, 0).weights.value());
+  EXPECT_EQ(halves.memory(1024, 0).kv_per_token.value(),
+            whole.memory(1024, 0).kv_per_token.value());
+  double exchanged = 1;
+  for (const std::int64_t mean : {100, 2000, 20000}) {
+    StepShape shape;
+    shape.decodes = 250;
+    shape.decode_positions = shape.decodes * mean;
+    const StepTime time = halves.time(shape, 0);
+    EXPECT_LT(time.exchange.value(), whole.time(shape, 0).exchange.value());
+    EXPECT_LE(time.exchange.value(), exchanged * (1 + 1e-3)) << mean;
+    EXPECT_NEAR(time.total / exact.time(shape, 0).total, 1, 0.03) << mean;
+    exchanged = time.exchange.value();
+  }
+  StepShape prompt;
+  prompt.chunks = {{8192, 0}};
+  prompt.finished_prompts = 1;
+  EXPECT_LT(halves.time(prompt, 0).exchange.value(), whole.time(prompt, 0).exchange.value());
+  EXPECT_LT(halves.time(prompt, 0).total.value(), whole.time(prompt, 0).total.value());
+  StepShape one;  // a token has no halves
+  one.decodes = 1;
+  one.decode_positions = 100;
+  EXPECT_NEAR(halves.time(one, 0).total / whole.time(one, 0).total, 1, 1e-9);
+}
+
 // A prompt is divided among the ranks, and its pieces take what the whole takes; the cache is
 // divided, too.
 TEST(StepTimerLaws, RanksThatDividePromptsAreFasterAndHoldAShareOfTheCache) {

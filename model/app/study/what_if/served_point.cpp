@@ -41,7 +41,8 @@ bool means_something(const RequestField& field) {
                                            "library",
                                            "library_release",
                                            "cp",
-                                           "redundant_experts"};
+                                           "redundant_experts",
+                                           "two_batch"};
   for (const char* known : kKnown) {
     if (std::string_view(known) == field.key) return true;
   }
