@@ -65,6 +65,23 @@ TEST(FrontEndLaws, TheTokenizerTakesOneRequestAfterAnother) {
   }
 }
 
+// Requests that are there from the beginning are tokens already.
+TEST(FrontEndLaws, OfflineRequestsNeedNoTokenizer) {
+  WorkerRules rules = wide_rules(100'000);
+  rules.host_per_prompt_token = Seconds(1e-3);
+  Load load;
+  load.offline = true;
+  load.requests = 8;
+  load.input_len = always(1000);
+  load.output_len = always(1);
+  SteadyTimer timer(0.001);
+  ServiceSetup setup;
+  setup.load = &load;
+  setup.serving.rules = rules;
+  setup.serving.timer = &timer;
+  EXPECT_NEAR(run_service(setup).end_s, 0.001, 1e-6);
+}
+
 // A request that comes while others are answered waits for the process that sends their tokens, at
 // most for all of them.
 TEST(FrontEndLaws, ManyAnswersDelayARequest) {

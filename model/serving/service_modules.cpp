@@ -245,11 +245,15 @@ void ServingWorker::accept(Sequence sequence, bool from_client) {
   last_token_[static_cast<std::size_t>(place->place)] = service_now();
   sc_core::sc_time ready = sc_core::sc_time_stamp();
   if (from_client) {
-    tokenized_ = std::max(tokenized_, ready) +
-                 service_time(group_.rules.host_per_prompt_token * place->input);
-    ready =
-        tokenized_ + service_time(group_.rules.host_per_request +
-                                  group_.rules.host_per_answer * static_cast<double>(running()));
+    // What is there from the beginning was made of tokens before.
+    const bool is_text = !state_.setup->load->offline;
+    if (is_text) {
+      tokenized_ = std::max(tokenized_, ready) +
+                   service_time(group_.rules.host_per_prompt_token * place->input);
+      ready = tokenized_;
+    }
+    ready += service_time(group_.rules.host_per_request +
+                          group_.rules.host_per_answer * static_cast<double>(running()));
   }
   arriving_.push_back({ready, place});
   if (arriving_.size() == 1) arrived_.notify(ready - sc_core::sc_time_stamp());
