@@ -8,6 +8,7 @@ constexpr int kMaxTokens = 1 << 20;
 constexpr int kMaxSequences = 1 << 16;
 constexpr Bytes kMaxReserve(1e12);
 constexpr Seconds kLongest(1);
+constexpr Seconds kLongestStart(600);
 
 }  // namespace
 
@@ -92,8 +93,19 @@ void fields(FieldList& list, EngineHost& host) {
              "The same per sequence in the step.");
   list.value("per_request", host.per_request, {Seconds(0), kLongest},
              "From the arrival of a request until it can be scheduled, and back.");
+  list.optional_value("per_answer", host.per_answer, {Seconds(0), kLongest},
+                      "Longer than that for each answer that is made when the request comes: the "
+                      "process that takes it sends their tokens in turn.");
+  list.optional_value("per_prompt_token", host.per_prompt_token, {Seconds(0), kLongest},
+                      "Of a token of a prompt in the tokenizer, which takes one request after "
+                      "another.");
   list.value("per_launch", host.per_launch, {Seconds(0), kLongest},
              "Launch of a kernel in a step without a graph.");
+  list.optional_value("first_prompt", host.first_prompt, {Seconds(0), kLongestStart},
+                      "Besides, of the first step with a prompt of a server that nobody warmed "
+                      "up: kernels are compiled and loaded.");
+  list.optional_value("first_piece", host.first_piece, {Seconds(0), kLongestStart},
+                      "The same of the first step with a later piece of a prompt.");
   list.text("overlap", host.overlap, {"yes", "no"}, "The host works while the GPU does.");
   list.count("stream_interval", host.stream_interval, {1, 10000},
              "Tokens that are sent to the client together.");

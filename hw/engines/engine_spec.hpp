@@ -64,11 +64,15 @@ struct EngineGraphs {
 // longer of the two.
 struct EngineHost {
   Seconds per_step;
-  Seconds per_sequence;     // in the step
-  Seconds per_request;      // from its arrival until it can be scheduled
-  Seconds per_launch;       // of a kernel in a step without a graph
-  std::string overlap;      // yes | no
-  int stream_interval = 1;  // tokens that are sent to the client together
+  Seconds per_sequence;      // in the step
+  Seconds per_request;       // from its arrival until it can be scheduled
+  Seconds per_answer;        // of a request, for each answer that is being sent when it comes
+  Seconds per_prompt_token;  // of what turns texts into tokens, one request after another
+  Seconds per_launch;        // of a kernel in a step without a graph
+  Seconds first_prompt;      // besides, of the first step with a prompt: kernels are loaded
+  Seconds first_piece;       // … with a later piece of a prompt, whose kernels are others
+  std::string overlap;       // yes | no
+  int stream_interval = 1;   // tokens that are sent to the client together
 };
 
 struct EngineSpec {

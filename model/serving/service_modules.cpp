@@ -243,8 +243,18 @@ void ServingWorker::accept(Sequence sequence, bool from_client) {
     place->shared -= place->shared % static_cast<std::int32_t>(group_.rules.block);
   }
   last_token_[static_cast<std::size_t>(place->place)] = service_now();
-  const Seconds delay = from_client ? group_.rules.host_per_request : Seconds(0);
-  const sc_core::sc_time ready = sc_core::sc_time_stamp() + service_time(delay);
+  sc_core::sc_time ready = sc_core::sc_time_stamp();
+  if (from_client) {
+    // What is there from the beginning was made of tokens before.
+    const bool is_text = !state_.setup->load->offline;
+    if (is_text) {
+      tokenized_ = std::max(tokenized_, ready) +
+                   service_time(group_.rules.host_per_prompt_token * place->input);
+      ready = tokenized_;
+    }
+    ready += service_time(group_.rules.host_per_request +
+                          group_.rules.host_per_answer * static_cast<double>(running()));
+  }
   arriving_.push_back({ready, place});
   if (arriving_.size() == 1) arrived_.notify(ready - sc_core::sc_time_stamp());
 }

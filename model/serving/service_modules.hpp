@@ -122,6 +122,7 @@ class ServingWorker : public sc_core::sc_module {
   StepShape shape_of(const StepPlan& plan, std::int64_t ghosts) const;
   std::vector<StepShape> shapes_of_ranks() const;
   Seconds host_time(const StepPlan& plan) const;
+  Seconds first_use(const StepPlan& plan);
   bool is_graphed(const StepPlan& plan, const StepShape& shape) const;
   std::vector<StepTime> times_of_stages(const std::vector<StepShape>& shapes, Joules& energy);
   Seconds pass_stages(const std::vector<StepTime>& stages, Seconds host, Seconds& work);
@@ -140,12 +141,15 @@ class ServingWorker : public sc_core::sc_module {
   std::deque<Sequence> places_;  // of all sequences here; reused
   std::vector<Sequence*> free_;
   std::vector<Seconds> last_token_;  // by place
+  sc_core::sc_time tokenized_;       // when the tokenizer is through with what has arrived
   std::deque<Arriving> arriving_;
   std::vector<Sequence*> inbox_;  // that the scheduler has not looked at yet
   std::int64_t decodes_since_look_ = std::numeric_limits<std::int64_t>::max() / 2;
   std::vector<Sequence*> done_;
   RandomStream guesses_;
   bool busy_ = false;
+  bool had_prompt_ = false;                   // since the worker started
+  bool had_piece_ = false;                    // a later piece of a prompt
   Refusal refusal_ = Refusal::kNothingWaits;  // of the step that runs
   std::vector<std::int64_t> ghosts_;  // of each rank: answers that the host has not seen end
   Seconds step_begin_;

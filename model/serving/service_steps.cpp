@@ -32,6 +32,20 @@ Seconds ServingWorker::host_time(const StepPlan& plan) const {
   return group_.rules.host_per_step + group_.rules.host_per_sequence * sequences;
 }
 
+// Kernels of prompts are compiled and loaded when they are first called; those of a prompt that
+// continues what is in the cache are others.
+Seconds ServingWorker::first_use(const StepPlan& plan) {
+  Seconds time;
+  for (const PlannedChunk& chunk : plan.chunks) {
+    if (!had_prompt_) time += group_.rules.first_prompt;
+    had_prompt_ = true;
+    if (chunk.context == 0 || had_piece_) continue;
+    time += group_.rules.first_piece;
+    had_piece_ = true;
+  }
+  return time;
+}
+
 void ServingWorker::account(const StepTime& time) {
   auto& spent = state_.result.spent;
   const Seconds rest = time.total - time.attention - time.prompts - time.exchange - time.copies;
@@ -137,7 +151,7 @@ void ServingWorker::time_step() {
   for (std::size_t rank = 0; rank < plans_.size(); ++rank) {
     const StepPlan& plan = *plans_[rank];
     if (plan.empty()) continue;
-    host = std::max(host, host_time(plan));
+    host = std::max(host, host_time(plan) + first_use(plan));
     decodes += static_cast<std::int64_t>(plan.decodes.size());
     prompts += static_cast<std::int64_t>(plan.chunks.size());
     tokens += shapes[rank].tokens();

@@ -69,7 +69,11 @@ WorkerRules rules_of(const EngineSpec& engine, const RuleChoices& choices, Bytes
   rules.host_per_step = engine.host.per_step;
   rules.host_per_sequence = engine.host.per_sequence;
   rules.host_per_request = engine.host.per_request;
+  rules.host_per_answer = engine.host.per_answer;
+  rules.host_per_prompt_token = engine.host.per_prompt_token;
   rules.host_per_launch = engine.host.per_launch;
+  rules.first_prompt = engine.host.first_prompt;
+  rules.first_piece = engine.host.first_piece;
   rules.overlap = engine.host.overlap == "yes";
   rules.stream_interval = engine.host.stream_interval;
   return rules;

@@ -39,7 +39,11 @@ struct WorkerRules {
   Seconds host_per_step;
   Seconds host_per_sequence;
   Seconds host_per_request;
-  Seconds host_per_launch;  // of a step without a graph
+  Seconds host_per_answer;        // more of that for each answer that is made meanwhile
+  Seconds host_per_prompt_token;  // of its tokenizer, which takes one request after another
+  Seconds host_per_launch;        // of a step without a graph
+  Seconds first_prompt;           // besides, of the first step with a prompt
+  Seconds first_piece;            // … with a later piece of one
   bool overlap = true;
   std::int64_t stream_interval = 1;
   bool prefill_only = false;  // answers are made by other workers

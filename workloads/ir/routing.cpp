@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <boost/math/distributions/normal.hpp>
 #include <charconv>
 #include <cmath>
 #include <functional>
@@ -36,6 +37,7 @@ std::string number_text(double value) {
 
 // Binomial numbers of rows: expert i stands for the quantile (i + 1/2) / count.
 std::vector<double> binomial_quantiles(double rows, double chance, std::int64_t count) {
+  if (chance >= 1) return std::vector<double>(static_cast<std::size_t>(count), rows);
   const double mean = rows * chance;
   const double reach = kReach * std::sqrt(mean * (1 - chance)) + 1;
   const auto log_chance = [&](double k) {
@@ -55,6 +57,25 @@ std::vector<double> binomial_quantiles(double rows, double chance, std::int64_t 
   }
   result.resize(size, rows);
   return result;
+}
+
+// Rows of the rank that has most of them, where every token chooses experts with equal chances. The
+// rows of a rank are nearly normal around the mean, and the largest of so many lies where Blom's
+// formula has the expected largest of a normal sample (Statistical Estimates and Transformed
+// Beta-Variables, 1958). Choices of a token differ, which narrows the spread.
+double rows_of_busiest(const RoutedTokens& routed) {
+  const double ranks =
+      std::round(static_cast<double>(routed.experts) / static_cast<double>(routed.held));
+  const double rows = static_cast<double>(routed.tokens * routed.top_k);
+  const double mean = rows * static_cast<double>(routed.held) / static_cast<double>(routed.experts);
+  if (ranks <= 1) return mean;
+  const auto experts = static_cast<double>(routed.experts);
+  const double differ = (experts - static_cast<double>(routed.top_k)) / (experts - 1);
+  const double deviation = std::sqrt(mean * (1 - 1 / ranks) * differ);
+  const double largest =
+      boost::math::quantile(boost::math::normal(), (ranks - 0.375) / (ranks + 0.25));
+  const auto most = static_cast<double>(routed.tokens * std::min(routed.top_k, routed.held));
+  return std::min(most, mean + largest * deviation);
 }
 
 // A number in (0, 1) that depends on nothing but its arguments (SplitMix64).
@@ -217,7 +238,8 @@ std::vector<double> expected_rows(const ExpertRouting& routing, const RoutedToke
   switch (routing.kind) {
     case RoutingKind::kRandom:
       if (routed.experts == 1) return {rows};
-      return binomial_quantiles(rows, 1 / all, routed.held);
+      return binomial_quantiles(
+          rows, rows_of_busiest(routed) / static_cast<double>(routed.held) / rows, routed.held);
     case RoutingKind::kBalanced: {
       // A stride over all experts: with fewer rows than experts they lie evenly apart.
       std::vector<double> result;
@@ -261,6 +283,16 @@ std::vector<std::int64_t> whole_rows(const std::vector<double>& expected, double
   });
   for (std::size_t i = 0; i < static_cast<std::size_t>(rest); ++i) ++rows[order[i]];
   return rows;
+}
+
+double rows_of_rank(const ExpertRouting& routing, const RoutedTokens& routed,
+                    const std::vector<double>& expected) {
+  if (routed.redundant == 0 && routing.kind == RoutingKind::kRandom) return rows_of_busiest(routed);
+  if (routed.redundant == 0 && routing.kind == RoutingKind::kBalanced) {
+    const double share = static_cast<double>(routed.held) / static_cast<double>(routed.experts);
+    return static_cast<double>(routed.tokens * routed.top_k) * share;
+  }
+  return std::accumulate(expected.begin(), expected.end(), 0.0);
 }
 
 }  // namespace
@@ -321,12 +353,8 @@ std::vector<std::int64_t> rows_per_expert(const ExpertRouting& routing, const Ro
   FORETELL_CHECK(routed.redundant == 0 || copies % routed.held == 0,
                  "as many experts and copies of some on each rank");
   const std::vector<double> expected = expected_rows(routing, routed, law);
-  const bool by_chance = routed.redundant == 0 && (routing.kind == RoutingKind::kRandom ||
-                                                   routing.kind == RoutingKind::kBalanced);
-  const double share = static_cast<double>(routed.held) / static_cast<double>(routed.experts);
-  const double sum = by_chance ? static_cast<double>(routed.tokens * routed.top_k) * share
-                               : std::accumulate(expected.begin(), expected.end(), 0.0);
-  const std::vector<std::int64_t> sorted = whole_rows(expected, std::max(1.0, sum));
+  const std::vector<std::int64_t> sorted =
+      whole_rows(expected, std::max(1.0, rows_of_rank(routing, routed, expected)));
   std::vector<std::int64_t> result;
   for (std::size_t i = 0; i < sorted.size(); ++i) {
     const std::int64_t taken = sorted[i % 2 == 0 ? i / 2 : sorted.size() - 1 - i / 2];

@@ -2,7 +2,8 @@
 // reads it from the operator Experts.
 //
 // A routing has a text form, which --experts takes and the attribute `routing` holds:
-//   random            every token chooses with equal chances: loads are binomial
+//   random            every token chooses with equal chances: loads are binomial, and of several
+//                     ranks the one counts that has most rows, as the others wait for it
 //   balanced          every expert gets the same number of tokens, give or take one
 //   power-law:A       loads are drawn from a power law with exponent A, cut off at a share of the
 //                     tokens, and scaled to the tokens there are; the rank with the largest load
@@ -51,8 +52,8 @@ struct PowerLaw {
 
 // Rows of every expert of the busiest rank that gets any; small and large ones take turns, as their
 // order says nothing. Without any row: one expert with one row. Conserves tokens: the rows of all
-// ranks of a balanced or random routing sum up to tokens * top_k, give or take rounding.
-// Only a power law asks for `law`.
+// ranks of a balanced routing sum up to tokens * top_k, give or take rounding. Only a power law asks
+// for `law`.
 std::vector<std::int64_t> rows_per_expert(const ExpertRouting& routing, const RoutedTokens& routed,
                                           const PowerLaw& law = {});
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <numeric>
+#include <random>
+#include <set>
 #include <string>
 
 #include "model/base/errors.hpp"
@@ -36,7 +38,40 @@ TEST(Routing, EveryTokenArrives) {
 TEST(Routing, RanksShareBalancedTokensEvenly) {
   EXPECT_EQ(total(rows_per_expert(parse_routing("balanced"), {1024, 8, 256, 32})), 1024);
   EXPECT_THAT(rows_per_expert(parse_routing("balanced"), {1024, 8, 256, 32}), Each(32));
-  EXPECT_EQ(total(rows_per_expert(parse_routing("random"), {1024, 8, 256, 32})), 1024);
+}
+
+// Against tokens that are dealt out: the mean of the largest share of any rank.
+TEST(Routing, TheBusiestRankOfARandomRoutingHasMore) {
+  constexpr int kDraws = 400;
+  std::mt19937 engine(7);
+  for (const std::int64_t ranks : {2, 4, 8, 32}) {
+    for (const std::int64_t tokens : {4, 64, 256}) {
+      const RoutedTokens routed{tokens, 8, 256, 256 / ranks};
+      std::uniform_int_distribution<std::int64_t> any(0, 255);
+      double sum = 0;
+      for (int draw = 0; draw < kDraws; ++draw) {
+        std::vector<std::int64_t> rows(static_cast<std::size_t>(ranks), 0);
+        for (std::int64_t token = 0; token < tokens; ++token) {
+          std::set<std::int64_t> chosen;
+          while (chosen.size() < 8) chosen.insert(any(engine));
+          for (const std::int64_t expert : chosen)
+            ++rows[static_cast<std::size_t>(expert / routed.held)];
+        }
+        sum += static_cast<double>(largest(rows));
+      }
+      const double expected = sum / kDraws;
+      const auto rows = static_cast<double>(total(rows_per_expert({}, routed)));
+      EXPECT_NEAR(rows, expected, std::max(1.0, 0.04 * expected)) << ranks << " " << tokens;
+      EXPECT_GT(rows, static_cast<double>(tokens * 8 / ranks)) << ranks << " " << tokens;
+    }
+  }
+}
+
+TEST(Routing, AllRanksTogetherHaveWhatIsChosen) {
+  EXPECT_EQ(total(rows_per_expert(parse_routing("random"), {1024, 8, 256, 256})), 8192);
+  // One token on many ranks: none has more than its eight choices.
+  EXPECT_LE(total(rows_per_expert(parse_routing("random"), {1, 8, 256, 8})), 8);
+  EXPECT_EQ(total(rows_per_expert(parse_routing("random"), {1, 1, 2, 1})), 1);
 }
 
 TEST(Routing, FewTokensReachFewExperts) {

@@ -101,8 +101,8 @@ LayerKernelFacts LayerKernelLibrary::read_facts(const Node& node) const {
                   "head_tile",       "wire_bytes",    "per_choice",
                   "gpus_per_node",   "network_rate",  "kernels_of",
                   "tile_of_rows",    "untuned",       "type",
-                  "sums_all",        "stays",         "why",
-                  "source"},
+                  "sums_all",        "stays",         "sort_per_expert",
+                  "sorted_experts",  "why",           "source"},
                  "libraries");
   LayerKernelFacts facts;
   facts.kernels = node.required("kernels", "libraries").as_text("kernels");
@@ -148,6 +148,11 @@ LayerKernelFacts LayerKernelLibrary::read_facts(const Node& node) const {
   if (const Node* rate = node.find("network_rate")) {
     facts.network_rate =
         BytesPerSecond(quantity_at(*rate, "network_rate", dimension_of<BytesPerSecond>::value));
+  }
+  if (const Node* sort = node.find("sort_per_expert")) {
+    facts.sort_per_expert =
+        Seconds(quantity_at(*sort, "sort_per_expert", dimension_of<Seconds>::value));
+    facts.sorted_experts = required_number(node, "sorted_experts");
   }
   facts.per_choice = yes_or(node, "per_choice", facts.per_choice);
   return facts;

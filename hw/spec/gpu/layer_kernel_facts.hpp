@@ -55,6 +55,10 @@ struct LayerKernelFacts {
   bool all_choices = false;  // passes walk the choices of other GPUs' experts, too, and products
                              // have blocks for them
   bool sums_all = false;     // … of the passes only the sum, and no product
+  // Experts: sorting the choices by expert takes this long for each of them. The launch of a table
+  // was measured with so many experts; 0: it holds for any number.
+  Seconds sort_per_expert;
+  double sorted_experts = 0;
   bool tuned_at_powers = false;  // tiles are those of the power of two below the tokens
   // Rows of a tile without a tuner: this share of the next power of two of the choices of all
   // tokens for each expert of this GPU; 0: tiles are the fastest.

@@ -28,6 +28,13 @@ double moved_by_passes(const LayerCall& call, const ExpertsShape& shape, const E
          (summed + load.tokens) * hidden * kActivationBytes;
 }
 
+// Of the table, with the experts of this layer in place of those that it was measured with.
+Seconds launch_of(const LayerCall& call, const ExpertsShape& shape) {
+  const LayerKernelFacts& facts = call.facts();
+  const double fewer = facts.sorted_experts - static_cast<double>(shape.experts);
+  return std::max(Seconds(0), call.factors().launch - facts.sort_per_expert * fewer);
+}
+
 // What a tuner knew of the rows: as many for each expert.
 std::vector<LayerCall::Groups> tuned_for(const LayerKernelFacts& facts, const ExpertsShape& shape) {
   const auto tokens = static_cast<double>(shape.tokens);
@@ -93,7 +100,7 @@ GridSequence experts_kernels(const LayerCall& call, const ExpertsShape& shape,
   const double moved = moved_by_passes(call, shape, load, rows, first + width);
   GridSequence program;
   Grid passes = call.pass("permute, activate and sum up", moved, load.tokens + rows);
-  passes.launch = call.factors().launch + call.factors().group * touched;
+  passes.launch = launch_of(call, shape) + call.factors().group * touched;
   program.kernels.push_back(passes);
   if (load.groups.empty()) return program;
   const std::vector<LayerCall::Groups> chosen_for = tuned_for(call.facts(), shape);

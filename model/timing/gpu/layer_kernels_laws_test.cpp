@@ -166,6 +166,23 @@ TEST_F(LayerKernelLaws, SumsOfAllChoicesMoveMore) {
   EXPECT_EQ(after.kernels[1].ctas.size(), before.kernels[1].ctas.size());
 }
 
+// A table of 896 experts says what fewer take: each is sorted by in the same time, and rows of the
+// table keep theirs.
+TEST_F(LayerKernelLaws, SortingTakesAsLongForEveryExpert) {
+  factors.launch = Seconds(60e-6);
+  facts.sort_per_expert = Seconds(39e-9);
+  facts.sorted_experts = 896;
+  const auto launch = [&](std::int64_t experts) {
+    const LayerCall own(device, facts, library.type("bf16"), factors);
+    const ExpertsShape shape{16, 2048, 768, 8, experts, 1, 1, "balanced"};
+    return experts_kernels(own, shape, expert_loads(shape).front()).kernels[0].launch.value();
+  };
+  EXPECT_DOUBLE_EQ(launch(896), 60e-6);
+  EXPECT_NEAR(launch(896) - launch(128), 768 * 39e-9, 1e-12);
+  facts.sort_per_expert = Seconds(1e-6);
+  EXPECT_DOUBLE_EQ(launch(128), 0);
+}
+
 TEST_F(LayerKernelLaws, BalancedRowsAreConserved) {
   for (const std::int64_t tokens : {1, 7, 16, 100, 128, 1000, 4096}) {
     ExpertsShape shape{tokens, 2048, 768, 8, 128, 1, 1, "balanced"};

@@ -67,9 +67,10 @@ std::string split_of(const ServedCells& cells, const std::string& kind) {
 Recipes Recipes::load() {
   const auto path = hw_folder() / "engines/recipes/public_benchmark.yaml";
   const Node root = load_document(path, kRecipeFile);
-  root.only_keys({"source", "networks", "systems", "precisions", "network_precisions", "lengths",
-                  "requests_per_client", "releases", "layer_releases", "limits", "places"},
-                 "");
+  root.only_keys(
+      {"source", "networks", "systems", "precisions", "network_precisions", "lengths",
+       "requests_per_client", "laboratory", "releases", "layer_releases", "limits", "places"},
+      "");
   Recipes recipes;
   recipes.networks_ = served_names(root, "networks");
   recipes.systems_ = served_names(root, "systems");
@@ -77,7 +78,10 @@ Recipes Recipes::load() {
   recipes.network_precisions_ = served_names(root, "network_precisions");
   const Node& lengths = root.required("lengths", "");
   recipes.low_share_ = number_in(lengths, "low_share");
-  recipes.laboratory_ = text_or_empty(lengths, "laboratory");
+  const Node& laboratory = root.required("laboratory", "");
+  laboratory.only_keys({"dump", "requests_per_client", "source"}, "laboratory");
+  recipes.laboratory_ = laboratory.required("dump", "laboratory").as_text("dump");
+  recipes.laboratory_requests_ = whole_in(laboratory, "requests_per_client");
   recipes.requests_per_client_ = whole_in(root, "requests_per_client");
   for (const Node& node : root.required("releases", "").items) {
     node.only_keys({"framework", "since", "engine"}, "releases");
@@ -88,13 +92,21 @@ Recipes Recipes::load() {
     recipes.layer_below_[text_or_empty(node, "framework")] = text_or_empty(node, "below");
   }
   for (const Node& node : root.required("limits", "").items) {
-    node.only_keys({"framework", "laboratory", "before", "max_tokens", "max_tokens_per_input",
-                    "kv_fraction", "isl", "osl", "start", "set", "precision", "network", "gpu",
-                    "mode", "concurrency_below", "gpus_below", "over_prompt", "kv_dtype", "why"},
+    node.only_keys({"framework",   "laboratory",
+                    "since",       "before",
+                    "max_tokens",  "max_tokens_per_input",
+                    "kv_fraction", "isl",
+                    "osl",         "start",
+                    "set",         "precision",
+                    "network",     "gpu",
+                    "mode",        "concurrency_below",
+                    "gpus_below",  "over_prompt",
+                    "kv_dtype",    "why"},
                    "limits");
     Limits limits;
     limits.framework = text_or_empty(node, "framework");
     limits.laboratory = text_or_empty(node, "laboratory");
+    limits.since = text_or_empty(node, "since");
     limits.before = text_or_empty(node, "before");
     limits.max_tokens = whole_in(node, "max_tokens");
     limits.max_tokens_per_input = whole_in(node, "max_tokens_per_input");
@@ -197,7 +209,8 @@ void Recipes::set_limits(const ServedCells& cells, std::int64_t input, std::int6
     if (one.gpus_below > 0 && count_or(cells, "gpus", 1) >= one.gpus_below) continue;
     if (!one.laboratory.empty() && (one.laboratory == "yes") != in_laboratory) continue;
     if ((one.isl > 0 && one.isl != input) || (one.osl > 0 && one.osl != output)) continue;
-    if (!one.before.empty() && served_cell(cells, "measured") >= one.before) continue;
+    const std::string measured = served_cell(cells, "measured");
+    if (measured < one.since || (!one.before.empty() && measured >= one.before)) continue;
     request.max_tokens = std::max(one.max_tokens, one.max_tokens_per_input * input);
     if (one.over_prompt > 0) {
       const std::int64_t asked = request.concurrency + input + one.over_prompt;
@@ -226,8 +239,9 @@ ServeRequest Recipes::request_of(const ServedCells& cells) const {
   const std::int64_t input = count_in(cells, "isl", kMaxTokensOfRow);
   const std::int64_t output = count_in(cells, "osl", kMaxTokensOfRow);
   request.concurrency = count_in(cells, "concurrency", kMaxClientsOfRow);
-  request.requests = requests_per_client_ * request.concurrency;
   const bool in_laboratory = served_cell(cells, "dump") == laboratory_;
+  request.requests =
+      (in_laboratory ? laboratory_requests_ : requests_per_client_) * request.concurrency;
   const auto drawn = [&](std::int64_t length) {
     if (in_laboratory) return std::to_string(length);
     const auto low = static_cast<std::int64_t>(std::ceil(low_share_ * static_cast<double>(length)));
@@ -260,7 +274,7 @@ std::string Recipes::assumptions_of(const ServedCells& cells) const {
   }
   if (served_cell(cells, "dump") == laboratory_) {
     parts.push_back(
-        fmt::format("number of requests not stated: {} per client", requests_per_client_));
+        fmt::format("number of requests not stated: {} per client", laboratory_requests_));
   }
   return join(parts, "; ");
 }

@@ -33,7 +33,8 @@ class Recipes {
   struct Limits {
     std::string framework;
     std::string laboratory;  // "yes", "no"; "": both
-    std::string before;      // a date; "": always
+    std::string since;       // a date; "": always
+    std::string before;
     std::int64_t max_tokens = 0;
     std::int64_t max_tokens_per_input = 0;
     std::int64_t over_prompt = 0;  // of tokens for a prompt, one for each client and this many
@@ -79,6 +80,7 @@ class Recipes {
   double low_share_ = 1;
   std::string laboratory_;
   std::int64_t requests_per_client_ = 10;
+  std::int64_t laboratory_requests_ = 20;
   std::vector<Release> releases_;
   std::map<std::string, std::string> layer_below_;
   std::vector<Limits> limits_;

@@ -41,6 +41,26 @@ TEST(Recipes, ConditionsOfALimitAreAllMet) {
   EXPECT_EQ(recipes.request_of(cells).max_tokens, 16384);
 }
 
+TEST(Recipes, LimitsHoldBetweenTwoDates) {
+  const Recipes recipes = Recipes::load();
+  const auto settings = [&](const char* measured) {
+    ServedCells cells = point(measured, "32", "8192");
+    cells["framework"] = "sglang";
+    return recipes.request_of(cells).machine.set.size();
+  };
+  EXPECT_EQ(settings("2025-11-02"), settings("2026-03-25"));
+  EXPECT_EQ(settings("2025-11-10"), settings("2026-03-25") + 2);  // a cold server
+}
+
+TEST(Recipes, TheLaboratorySendsItsOwnLoad) {
+  const Recipes recipes = Recipes::load();
+  ServedCells cells = point("2026-02-03", "16", "1024");
+  EXPECT_EQ(recipes.request_of(cells).requests, 160);
+  cells["dump"] = "lab";
+  EXPECT_EQ(recipes.request_of(cells).requests, 320);
+  EXPECT_EQ(recipes.request_of(cells).input_len, "1024");
+}
+
 TEST(Recipes, TheNetworkIsTheFileThatIsServed) {
   const Recipes recipes = Recipes::load();
   ServedCells cells = point("2026-02-03", "16", "1024");
