@@ -19,7 +19,8 @@ namespace {
 constexpr std::int64_t kLongestBlock = std::int64_t{1} << 24;
 constexpr double kMostCachedTokens = double{1 << 30};  // in all caches of a row
 
-// The layer of the network that has what the kind says.
+// The layer of the network that has what the kind says; where some of them read what an earlier one
+// chose, one of those of which there are more.
 std::size_t layer_of(const ModelConfig& model, const AttentionBlockRow& row) {
   const std::vector<LayerPart>& layers = model.parts_of_decoder.layers;
   const auto fits = [&](const LayerPart& part) {
@@ -27,7 +28,14 @@ std::size_t layer_of(const ModelConfig& model, const AttentionBlockRow& row) {
     if (row.kind == "msa") return chooses && part.mixer.kind == MixerKind::kGrouped;
     return part.mixer.kind == MixerKind::kLatent && chooses == (row.kind == "dsa");
   };
-  const auto found = std::find_if(layers.begin(), layers.end(), fits);
+  const auto reads_choice = [&](const LayerPart& part) {
+    return fits(part) && part.mixer.indexer.shared;
+  };
+  const auto sharing = std::count_if(layers.begin(), layers.end(), reads_choice);
+  const bool most_share = 2 * sharing > std::count_if(layers.begin(), layers.end(), fits);
+  const auto found = std::find_if(layers.begin(), layers.end(), [&](const LayerPart& part) {
+    return fits(part) && part.mixer.indexer.shared == most_share;
+  });
   if (found == layers.end()) {
     throw UserError(fmt::format(
         "model: {} has no attention of kind '{}'; mla reads latents, dsa those that an indexer "
@@ -59,6 +67,12 @@ void set_heads(std::int64_t heads, ModelConfig& model, MixerPart& mixer) {
   mixer.kv_heads = share_of(mixer.kv_heads, heads, whole);
   if (heads % mixer.kv_heads != 0) mixer.kv_heads = heads;
   mixer.indexer.heads = share_of(mixer.indexer.heads, heads, whole);
+}
+
+bool reads_chosen_keys(const Graph& graph) {
+  return std::any_of(graph.ops().begin(), graph.ops().end(), [](const Op& op) {
+    return op.kind == "Attention" && op.attributes.count("selected") > 0;
+  });
 }
 
 // From 16 bits to the type.
@@ -190,7 +204,7 @@ AttentionBlockPredictor::Parts AttentionBlockPredictor::parts(const AttentionBlo
     if (op.op == "Attention") work.attention += op.duration;
     if (op.op == "Indexer") work.indexer += op.duration;
   }
-  work.chosen = work.indexer > Seconds(0);
+  work.chosen = reads_chosen_keys(graph);
   work.others = result.metrics.call - work.products - work.attention - work.indexer;
   work.halvings = halvings_of(precision.matmul_compute);
   work.narrow_cache = row.narrow_cache;
