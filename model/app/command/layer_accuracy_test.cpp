@@ -1,5 +1,6 @@
 // Layers of attention as the sum of their parts and kernels of experts on shape families that
-// judge, and kernels of latent attention on a GPU that is left out altogether, against thresholds.
+// judge, and kernels of latent attention and experts on a GPU that is left out altogether, against
+// thresholds.
 // Skipped without the published tables.
 #include <gtest/gtest.h>
 
