@@ -75,6 +75,10 @@ bool reads_chosen_keys(const Graph& graph) {
   });
 }
 
+std::pair<double, double> widened(std::pair<double, double> interval, double exponent) {
+  return {std::pow(interval.first, exponent), std::pow(interval.second, exponent)};
+}
+
 // From 16 bits to the type.
 int halvings_of(DType type) {
   if (type == DType::kNvfp4) return 2;
@@ -244,8 +248,15 @@ void AttentionBlockPredictor::refer(const ModelConfig& model, const AttentionBlo
 std::optional<ChosenOperatorFactors<AttentionBlockFactors>> AttentionBlockPredictor::added(
     const AttentionBlockRow& row) {
   const Gpu& gpu = gpu_of(row);
-  if (auto own = gpu.factors.attention_block(table(row))) return own;
   const AttentionBlockFacts::Call call = call_of(row, gpu.system.device.architecture);
+  const double wider = gpu.factors.common().unmeasured_interval;
+  if (auto own = gpu.factors.attention_block(table(row))) {
+    const std::string network = facts_.only_network(call);
+    if (!network.empty() && workloads_.load(row.model).name != network) {
+      own->interval80 = widened(own->interval80, wider);
+    }
+    return own;
+  }
   const AttentionBlockFacts::StandIn other = facts_.stand_in(call);
   if (other.library.empty()) return std::nullopt;
   auto lent = gpu.factors.attention_block(other.library + ' ' + row.kind + ' ' + row.phase);
@@ -253,9 +264,9 @@ std::optional<ChosenOperatorFactors<AttentionBlockFactors>> AttentionBlockPredic
       gpu.factors.attention_block(row.framework + ' ' + other.host_of + ' ' + row.phase);
   if (!lent) return std::nullopt;
   lent->factors.host = called ? called->factors.host : Seconds(0);
-  const double wider = gpu.factors.common().unmeasured_interval;
-  lent->interval80 = {std::pow(lent->interval80.first, wider),
-                      std::pow(lent->interval80.second, wider)};
+  lent->interval80 = widened(lent->interval80, wider);
+  lent->interval80 = {std::min(lent->interval80.first, other.low),
+                      std::max(lent->interval80.second, other.high)};
   return lent;
 }
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "calib/validate/table_kind.hpp"
@@ -175,6 +176,16 @@ TEST(AttentionBlockRows, MostLayersOfANetworkMayReadAnEarlierChoice) {
   std::map<std::string, std::string> longer = shares;
   longer["kv_len"] = "131072";
   EXPECT_NEAR(time_of(longer).time / time_of(shares).time, 1, 0.05);
+}
+
+// SGLang's rows that are fitted to are of DeepSeek-V3.2 alone.
+TEST(AttentionBlockRows, ANetworkThatNoRowIsFittedToIsLessCertain) {
+  const auto width = [](const std::string& framework, const std::string& model) {
+    const RowTime time = time_of({{"framework", framework}, {"kind", "dsa"}, {"model", model}});
+    return time.high / time.low;
+  };
+  EXPECT_NEAR(width("sglang", "GLM-5"), std::pow(width("sglang", "DeepSeek-V3.2"), 2), 1e-9);
+  EXPECT_NEAR(width("vllm", "GLM-5"), width("vllm", "DeepSeek-V3.2"), 1e-9);
 }
 
 TEST(AttentionBlockRows, WithoutFactorsOfAChipThoseOfOthersCount) {
