@@ -117,9 +117,43 @@ ChosenFactorSet LayerRowPredictor::choose_set(const GpuDeviceSpec& device,
   return found;
 }
 
+// Launches and the start of a thread block are software: where the nearest chip was measured with
+// another release than the row's, those of a chip that was measured with this one count.
+void LayerRowPredictor::follow_release(const ChosenFactorSet& found, const LayerRow& row,
+                                       const GpuDeviceSpec& device,
+                                       LayerKernelFactors& factors) const {
+  if (found.device == device.id || found.set.version == row.version) return;
+  for (const KernelFactorsFile& file : factors_.files()) {
+    const KernelFactorSet* same = factors_.find(file.device, found.set.table);
+    const GpuDeviceSpec* chip = find_published_device(file.device);
+    if (same == nullptr || chip == nullptr || same->version != row.version) continue;
+    LayerKernelFactors of_release;
+    FieldList list;
+    fields(list, of_release);
+    read_factor_set(*same, list);
+    carry_over(of_release, *chip, device);
+    factors.launch = of_release.launch;
+    factors.prologue = of_release.prologue;
+    return;
+  }
+}
+
+// How the kernel of a table differs from the one whose factors stand in for it.
+OtherKernel LayerRowPredictor::other_kernel(const std::string& table, const LayerKernelFacts& own,
+                                            const std::string& lender,
+                                            const std::string& architecture) const {
+  OtherKernel other;
+  const double launches = facts_.launches(table);
+  const double of_lender = facts_.launches(lender);
+  if (launches > 0 && of_lender > 0) other.launches = launches / of_lender;
+  const LayerKernelFacts& lends = facts_.facts(lender, architecture);
+  other.streams_passes = (lends.permutes && !own.permutes) || (lends.activates && !own.activates);
+  return other;
+}
+
 const LayerRowPredictor::Choice& LayerRowPredictor::choose(const GpuDeviceSpec& device,
                                                            const LayerRow& row) {
-  const std::string key = row.gpu + '\n' + row.tables.front();
+  const std::string key = row.gpu + '\n' + row.tables.front() + '\n' + row.version;
   if (const auto known = choices_.find(key); known != choices_.end()) return known->second;
   const ChosenFactorSet found = choose_set(device, row);
   Choice choice;
@@ -128,10 +162,17 @@ const LayerRowPredictor::Choice& LayerRowPredictor::choose(const GpuDeviceSpec& 
   read_factor_set(found.set, list);
   if (found.device != device.id) {
     carry_over(choice.factors, devices_.find(found.device), device);
+    follow_release(found, row, device, choice.factors);
   }
   // The kernel is that of the row, whoever lends its factors.
   const LayerKernelFacts* own = facts_.find(row.tables.front(), device.architecture);
   choice.facts = own != nullptr ? *own : facts_.facts(found.set.table, device.architecture);
+  if (own != nullptr && found.set.table != row.tables.front()) {
+    stand_in(choice.factors,
+             other_kernel(row.tables.front(), *own, found.set.table,
+                          devices_.find(found.device).architecture),
+             device);
+  }
   choice.low = found.set.interval_low;
   choice.high = found.set.interval_high;
   if (found.device != device.id || found.set.table != row.tables.front()) {

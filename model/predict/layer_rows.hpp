@@ -64,6 +64,10 @@ class LayerRowPredictor {
 
   bool stays(const std::string& from, const std::string& table, const GpuDeviceSpec& device) const;
   ChosenFactorSet choose_set(const GpuDeviceSpec& device, const LayerRow& row) const;
+  void follow_release(const ChosenFactorSet& found, const LayerRow& row,
+                      const GpuDeviceSpec& device, LayerKernelFactors& factors) const;
+  OtherKernel other_kernel(const std::string& table, const LayerKernelFacts& own,
+                           const std::string& lender, const std::string& architecture) const;
   const Choice& choose(const GpuDeviceSpec& device, const LayerRow& row);
 
   RowDevices devices_;

@@ -60,4 +60,11 @@ void carry_over(LayerKernelFactors& factors, const GpuDeviceSpec& from, const Gp
   }
 }
 
+void stand_in(LayerKernelFactors& factors, const OtherKernel& other, const GpuDeviceSpec& device) {
+  factors.launch *= other.launches;
+  if (!other.streams_passes) return;
+  factors.pass_feed =
+      BytesPerCycle(device.hbm.bandwidth.value() / device.sms / device.clock.boost.value());
+}
+
 }  // namespace foretell

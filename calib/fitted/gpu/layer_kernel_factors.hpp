@@ -43,4 +43,13 @@ void fields(FieldList& list, LayerKernelFactors& factors);
 // architecture shares of DRAM and of the matrix pipe stay within what chips reach.
 void carry_over(LayerKernelFactors& factors, const GpuDeviceSpec& from, const GpuDeviceSpec& to);
 
+// Factors of one kernel for another, where no table is of the other: how many times as many kernels
+// a call of it launches, and whether its passes leave out what the first one's do (permuting rows,
+// activating), so that they are other code, which goes at the rate of DRAM.
+struct OtherKernel {
+  double launches = 1;
+  bool streams_passes = false;
+};
+void stand_in(LayerKernelFactors& factors, const OtherKernel& other, const GpuDeviceSpec& device);
+
 }  // namespace foretell

@@ -37,7 +37,7 @@ bool fits(const std::string& known, const std::string& asked) {
 AttentionBlockFacts::AttentionBlockFacts() {
   const Node root = load_document(hw_folder() / "kernels" / "layers" / "blocks.yaml");
   root.only_keys({"source", "types", "always_choose", "reads_choice", "multiplies_out",
-                  "prompts_as_tokens", "stands_in", "by_operators", "copies_pool"},
+                  "prompts_as_tokens", "stands_in", "one_network", "by_operators", "copies_pool"},
                  "");
   Problems problems;
   for (const Node& node : root.required("types", "").items) {
@@ -52,6 +52,7 @@ AttentionBlockFacts::AttentionBlockFacts() {
   problems.collect([&] { multiply_out_ = read_rules(root, "multiplies_out"); });
   problems.collect([&] { serve_as_tokens_ = read_rules(root, "prompts_as_tokens"); });
   problems.collect([&] { stand_in_ = read_rules(root, "stands_in"); });
+  problems.collect([&] { one_network_ = read_rules(root, "one_network"); });
   problems.collect([&] { by_operators_ = read_rules(root, "by_operators"); });
   problems.collect([&] { copy_pool_ = read_rules(root, "copies_pool"); });
   problems.throw_if_any();
@@ -61,16 +62,25 @@ std::vector<AttentionBlockFacts::Rule> AttentionBlockFacts::read_rules(const Nod
                                                                        const char* section) {
   std::vector<Rule> rules;
   for (const Node& node : root.required(section, "").items) {
-    node.only_keys(
-        {"framework", "kind", "phase", "architecture", "fills", "divides", "widens", "most_keys",
-         "most_queries", "like", "host_of", "slab", "pool", "why", "source"},
-        section);
+    node.only_keys({"framework", "kind", "phase", "architecture", "fills", "divides", "widens",
+                    "most_keys", "most_queries", "like", "host_of", "interval80", "network", "slab",
+                    "pool", "why", "source"},
+                   section);
     Rule rule;
     rule.framework = node.required("framework", section).as_text("framework");
     rule.kind = word_or_any(node, "kind");
     rule.phase = word_or_any(node, "phase");
     rule.architectures = words_or_any(node, "architecture");
-    rule.stand_in = {word_or_any(node, "like"), word_or_any(node, "host_of")};
+    rule.stand_in.library = word_or_any(node, "like");
+    rule.stand_in.host_of = word_or_any(node, "host_of");
+    if (const Node* interval = node.find("interval80")) {
+      if (interval->items.size() != 2) {
+        throw UserError(interval->where() + ": interval80: two ratios, the lower one first");
+      }
+      rule.stand_in.low = number_at(interval->items[0], "interval80");
+      rule.stand_in.high = number_at(interval->items[1], "interval80");
+    }
+    rule.network = word_or_any(node, "network");
     rule.choice.fills = word_or_any(node, "fills") == "yes";
     rule.choice.widens = word_or_any(node, "widens") == "yes";
     rule.choice.divides = word_or_any(node, "divides") != "no";
@@ -133,6 +143,11 @@ std::int64_t AttentionBlockFacts::served_as_tokens(const Call& call) const {
 AttentionBlockFacts::StandIn AttentionBlockFacts::stand_in(const Call& call) const {
   const Rule* rule = first_of(stand_in_, call);
   return rule == nullptr ? StandIn{} : rule->stand_in;
+}
+
+std::string AttentionBlockFacts::only_network(const Call& call) const {
+  const Rule* rule = first_of(one_network_, call);
+  return rule == nullptr ? "" : rule->network;
 }
 
 Bytes AttentionBlockFacts::slab(const Call& call) const {

@@ -49,13 +49,19 @@ class AttentionBlockFacts {
   // Most queries of a sequence of a prompt that the kernels for tokens serve; 0: none.
   std::int64_t served_as_tokens(const Call& call) const;
 
-  // Whose additions stand in for a layer that nothing was fitted to, and the kind of layer whose
-  // host counts; "": none.
+  // Whose additions stand in for a layer that nothing was fitted to, the kind of layer whose host
+  // counts, and how many times as long four rows of five take where one library's stand in for
+  // another's; "": none.
   struct StandIn {
     std::string library;
     std::string host_of;
+    double low = 1;
+    double high = 1;
   };
   StandIn stand_in(const Call& call) const;
+
+  // The network that all rows are of which were fitted to; "": there are several.
+  std::string only_network(const Call& call) const;
 
   // What copies of keys for a slab of queries may take, where operators of a framework attend; 0:
   // kernels do.
@@ -73,6 +79,7 @@ class AttentionBlockFacts {
     std::vector<std::string> architectures;
     Choice choice;
     StandIn stand_in;
+    std::string network;
     std::int64_t most_keys = 0;
     std::int64_t most_queries = 0;
     Bytes slab;
@@ -87,6 +94,7 @@ class AttentionBlockFacts {
   std::vector<Rule> multiply_out_;
   std::vector<Rule> serve_as_tokens_;
   std::vector<Rule> stand_in_;
+  std::vector<Rule> one_network_;
   std::vector<Rule> by_operators_;
   std::vector<Rule> copy_pool_;
 };

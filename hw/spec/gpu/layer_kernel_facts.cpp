@@ -180,7 +180,7 @@ LayerKernelLibrary::NamedRouting LayerKernelLibrary::read_routing(const Node& no
 
 LayerKernelLibrary::LayerKernelLibrary() {
   const Node root = load_document(hw_folder() / "kernels" / "layers" / "layer_kernels.yaml");
-  root.only_keys({"types", "libraries", "routing", "ungated"}, "");
+  root.only_keys({"types", "libraries", "routing", "ungated", "launches"}, "");
   Problems problems;
   for (const Node& node : root.required("types", "").items) {
     problems.collect([&] { types_.push_back(read_type(node)); });
@@ -202,6 +202,16 @@ LayerKernelLibrary::LayerKernelLibrary() {
       node.only_keys({"kernels", "shapes", "why", "source"}, "ungated");
       ungated_.push_back({node.required("kernels", "ungated").as_text("kernels"),
                           texts_of(&node.required("shapes", "ungated"))});
+    });
+  }
+  for (const Node& node : root.required("launches", "").items) {
+    problems.collect([&] {
+      constexpr long long kMostKernels = 100;
+      node.only_keys({"kernels", "count", "why", "source"}, "launches");
+      const long long count =
+          node.required("count", "launches").as_integer("count", 1, kMostKernels);
+      launches_.push_back(
+          {node.required("kernels", "launches").as_text("kernels"), static_cast<double>(count)});
     });
   }
   problems.collect([&] { read_tuned_shapes(); });
@@ -235,6 +245,13 @@ void LayerKernelLibrary::read_tuned_shapes() {
     }
     if (!any) throw UserError("tuned_experts.yaml: layer_kernels.yaml has no '" + kernels + "'");
   }
+}
+
+double LayerKernelLibrary::launches(const std::string& table) const {
+  const auto named = std::find_if(
+      launches_.begin(), launches_.end(),
+      [&](const NamedLaunches& launches) { return starts_with(table, launches.kernels); });
+  return named == launches_.end() ? 0 : named->count;
 }
 
 bool LayerKernelLibrary::has_gate(const std::string& kernels, const std::string& shape) const {

@@ -119,6 +119,9 @@ class LayerKernelLibrary {
   // <experts>": the first entry of the file that names them, else any expert for any token.
   const TableRouting& routing(const std::string& kernels, const std::string& version,
                               const std::string& shape) const;
+  // Kernels that a call of a table launches, as the first entry of the file that names it says; 0
+  // where none does.
+  double launches(const std::string& table) const;
   // Whether experts of such rows have a gate, as far as the file says.
   bool has_gate(const std::string& kernels, const std::string& shape) const;
 
@@ -135,6 +138,11 @@ class LayerKernelLibrary {
     std::vector<std::string> shapes;
   };
 
+  struct NamedLaunches {
+    std::string kernels;
+    double count = 0;
+  };
+
   static NamedRouting read_routing(const Node& node);
   LayerKernelFacts read_facts(const Node& node) const;
   void read_tuned_shapes();
@@ -142,6 +150,7 @@ class LayerKernelLibrary {
   std::vector<LayerType> types_;
   std::vector<NamedRouting> routings_;
   std::vector<NamedShapes> ungated_;
+  std::vector<NamedLaunches> launches_;
   std::vector<LayerKernelFacts> facts_;
 };
 

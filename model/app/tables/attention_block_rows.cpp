@@ -19,7 +19,8 @@ namespace {
 constexpr std::int64_t kLongestBlock = std::int64_t{1} << 24;
 constexpr double kMostCachedTokens = double{1 << 30};  // in all caches of a row
 
-// The layer of the network that has what the kind says.
+// The layer of the network that has what the kind says; where some of them read what an earlier one
+// chose, one of those of which there are more.
 std::size_t layer_of(const ModelConfig& model, const AttentionBlockRow& row) {
   const std::vector<LayerPart>& layers = model.parts_of_decoder.layers;
   const auto fits = [&](const LayerPart& part) {
@@ -27,7 +28,14 @@ std::size_t layer_of(const ModelConfig& model, const AttentionBlockRow& row) {
     if (row.kind == "msa") return chooses && part.mixer.kind == MixerKind::kGrouped;
     return part.mixer.kind == MixerKind::kLatent && chooses == (row.kind == "dsa");
   };
-  const auto found = std::find_if(layers.begin(), layers.end(), fits);
+  const auto reads_choice = [&](const LayerPart& part) {
+    return fits(part) && part.mixer.indexer.shared;
+  };
+  const auto sharing = std::count_if(layers.begin(), layers.end(), reads_choice);
+  const bool most_share = 2 * sharing > std::count_if(layers.begin(), layers.end(), fits);
+  const auto found = std::find_if(layers.begin(), layers.end(), [&](const LayerPart& part) {
+    return fits(part) && part.mixer.indexer.shared == most_share;
+  });
   if (found == layers.end()) {
     throw UserError(fmt::format(
         "model: {} has no attention of kind '{}'; mla reads latents, dsa those that an indexer "
@@ -59,6 +67,16 @@ void set_heads(std::int64_t heads, ModelConfig& model, MixerPart& mixer) {
   mixer.kv_heads = share_of(mixer.kv_heads, heads, whole);
   if (heads % mixer.kv_heads != 0) mixer.kv_heads = heads;
   mixer.indexer.heads = share_of(mixer.indexer.heads, heads, whole);
+}
+
+bool reads_chosen_keys(const Graph& graph) {
+  return std::any_of(graph.ops().begin(), graph.ops().end(), [](const Op& op) {
+    return op.kind == "Attention" && op.attributes.count("selected") > 0;
+  });
+}
+
+std::pair<double, double> widened(std::pair<double, double> interval, double exponent) {
+  return {std::pow(interval.first, exponent), std::pow(interval.second, exponent)};
 }
 
 // From 16 bits to the type.
@@ -190,7 +208,7 @@ AttentionBlockPredictor::Parts AttentionBlockPredictor::parts(const AttentionBlo
     if (op.op == "Attention") work.attention += op.duration;
     if (op.op == "Indexer") work.indexer += op.duration;
   }
-  work.chosen = work.indexer > Seconds(0);
+  work.chosen = reads_chosen_keys(graph);
   work.others = result.metrics.call - work.products - work.attention - work.indexer;
   work.halvings = halvings_of(precision.matmul_compute);
   work.narrow_cache = row.narrow_cache;
@@ -230,8 +248,15 @@ void AttentionBlockPredictor::refer(const ModelConfig& model, const AttentionBlo
 std::optional<ChosenOperatorFactors<AttentionBlockFactors>> AttentionBlockPredictor::added(
     const AttentionBlockRow& row) {
   const Gpu& gpu = gpu_of(row);
-  if (auto own = gpu.factors.attention_block(table(row))) return own;
   const AttentionBlockFacts::Call call = call_of(row, gpu.system.device.architecture);
+  const double wider = gpu.factors.common().unmeasured_interval;
+  if (auto own = gpu.factors.attention_block(table(row))) {
+    const std::string network = facts_.only_network(call);
+    if (!network.empty() && workloads_.load(row.model).name != network) {
+      own->interval80 = widened(own->interval80, wider);
+    }
+    return own;
+  }
   const AttentionBlockFacts::StandIn other = facts_.stand_in(call);
   if (other.library.empty()) return std::nullopt;
   auto lent = gpu.factors.attention_block(other.library + ' ' + row.kind + ' ' + row.phase);
@@ -239,9 +264,9 @@ std::optional<ChosenOperatorFactors<AttentionBlockFactors>> AttentionBlockPredic
       gpu.factors.attention_block(row.framework + ' ' + other.host_of + ' ' + row.phase);
   if (!lent) return std::nullopt;
   lent->factors.host = called ? called->factors.host : Seconds(0);
-  const double wider = gpu.factors.common().unmeasured_interval;
-  lent->interval80 = {std::pow(lent->interval80.first, wider),
-                      std::pow(lent->interval80.second, wider)};
+  lent->interval80 = widened(lent->interval80, wider);
+  lent->interval80 = {std::min(lent->interval80.first, other.low),
+                      std::max(lent->interval80.second, other.high)};
   return lent;
 }
 

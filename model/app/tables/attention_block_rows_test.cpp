@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "calib/validate/table_kind.hpp"
@@ -52,6 +54,11 @@ double weight_elements(const Graph& graph) {
     }
   }
   return elements;
+}
+
+std::ptrdiff_t count_ops(const Graph& graph, const std::string& kind) {
+  return std::count_if(graph.ops().begin(), graph.ops().end(),
+                       [&](const Op& op) { return op.kind == kind; });
 }
 
 // Projections of DeepSeek-R1's attention: down and up for queries, down for latents, the matrices
@@ -153,6 +160,32 @@ TEST(AttentionBlockRows, TimesGrowWithHeadsSequencesAndKeys) {
 TEST(AttentionBlockRows, ATableNamesNetworksAsTheyArePublished) {
   EXPECT_EQ(time_of({{"model", "deepseek-ai/DeepSeek-V3"}}).time, time_of({}).time);
   EXPECT_EQ(time_of({{"kind", "dsa"}, {"model", "zai-org/GLM-5-FP8"}}).error, "");
+}
+
+// 57 of GLM-5.2's 78 layers read what an earlier one chose; it is GLM-5 else.
+TEST(AttentionBlockRows, MostLayersOfANetworkMayReadAnEarlierChoice) {
+  const std::map<std::string, std::string> glm5 = {
+      {"kind", "dsa"}, {"model", "zai-org/GLM-5"}, {"kv_len", "65536"}};
+  std::map<std::string, std::string> shares = glm5;
+  shares["model"] = "zai-org/GLM-5.2";
+  EXPECT_EQ(count_ops(graph_of(glm5), "Indexer"), 1);
+  EXPECT_EQ(count_ops(graph_of(shares), "Indexer"), 0);
+  EXPECT_LT(weight_elements(graph_of(shares)), weight_elements(graph_of(glm5)));
+  EXPECT_LT(time_of(shares).time, time_of(glm5).time);
+  // Both read as many keys: longer contexts cost the layer without an indexer nothing more.
+  std::map<std::string, std::string> longer = shares;
+  longer["kv_len"] = "131072";
+  EXPECT_NEAR(time_of(longer).time / time_of(shares).time, 1, 0.05);
+}
+
+// SGLang's rows that are fitted to are of DeepSeek-V3.2 alone.
+TEST(AttentionBlockRows, ANetworkThatNoRowIsFittedToIsLessCertain) {
+  const auto width = [](const std::string& framework, const std::string& model) {
+    const RowTime time = time_of({{"framework", framework}, {"kind", "dsa"}, {"model", model}});
+    return time.high / time.low;
+  };
+  EXPECT_NEAR(width("sglang", "GLM-5"), std::pow(width("sglang", "DeepSeek-V3.2"), 2), 1e-9);
+  EXPECT_NEAR(width("vllm", "GLM-5"), width("vllm", "DeepSeek-V3.2"), 1e-9);
 }
 
 TEST(AttentionBlockRows, WithoutFactorsOfAChipThoseOfOthersCount) {

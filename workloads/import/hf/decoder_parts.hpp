@@ -29,6 +29,7 @@ struct IndexerPart {
   std::int64_t block = 1;  // keys of a block
   bool narrow = false;     // its scores are products in FP8
   bool always = false;     // it chooses where there are fewer keys than it may choose, too
+  bool shared = false;     // none of its own: what an earlier layer chose is read
 };
 
 struct MixerPart {

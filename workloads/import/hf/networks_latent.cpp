@@ -6,6 +6,35 @@
 namespace foretell {
 namespace {
 
+// Layers that read what an earlier one chose (GLM-5.2): named one by one, or all but every so
+// many-th from an offset on.
+void read_shared_choices(PartsReader& reader) {
+  JsonFields& fields = reader.fields();
+  std::vector<LayerPart>& layers = reader.layers();
+  if (fields.is_list("indexer_types")) {
+    const std::vector<std::string> types = fields.texts("indexer_types");
+    if (types.size() != layers.size()) {
+      fields.problem("indexer_types", "contradiction: names " + std::to_string(types.size()) +
+                                          " layers, but num_hidden_layers is " +
+                                          std::to_string(layers.size()));
+      return;
+    }
+    for (std::size_t i = 0; i < layers.size(); ++i) {
+      layers[i].mixer.indexer.shared = types[i] == "shared";
+    }
+    if (layers.front().mixer.indexer.shared) {
+      fields.problem("indexer_types", "the first layer has no earlier one whose choice it reads");
+    }
+    return;
+  }
+  const std::int64_t every = fields.size_or("index_topk_freq", kMaxLayers, 1);
+  const std::int64_t offset = fields.count_or("index_skip_topk_offset", kMaxLayers, 1);
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const std::int64_t past = static_cast<std::int64_t>(i) + 1 - offset;
+    layers[i].mixer.indexer.shared = past > 0 && past % every != 0;
+  }
+}
+
 void read_latent_attention(PartsReader& reader) {
   JsonFields& fields = reader.fields();
   MixerPart mixer = reader.layer(0).mixer;
@@ -28,6 +57,7 @@ void read_latent_attention(PartsReader& reader) {
     mixer.indexer.narrow = true;
   }
   for (LayerPart& part : reader.layers()) part.mixer = mixer;
+  if (mixer.indexer.heads > 0) read_shared_choices(reader);
   reader.config().head_dim = mixer.head_dim;
   reader.config().kv_heads = reader.config().heads;
 }

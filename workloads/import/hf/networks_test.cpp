@@ -206,5 +206,32 @@ TEST(Networks, SayWhatIsWrong) {
               HasSubstr("architecture 'deepsea' cannot be imported"));
 }
 
+// index_topk_freq and its offset, or the list that says the same (GLM-5.2).
+TEST(Networks, LayersThatReadAnEarlierChoiceHaveNoIndexer) {
+  const std::string latent =
+      with(with(kDeepSeek, R"("num_hidden_layers": 61)", R"("num_hidden_layers": 8)"),
+           R"("q_lora_rank": 1536)",
+           R"("q_lora_rank": 1536, "index_n_heads": 64,
+      "index_head_dim": 128, "index_topk": 2048)");
+  const std::string every = with(latent, R"("index_topk": 2048)",
+                                 R"("index_topk": 2048, "index_topk_freq": 4,
+      "index_skip_topk_offset": 3)");
+  const ModelConfig config = read_network(every);
+  const bool shared[] = {false, false, false, true, true, true, false, true};
+  for (std::size_t i = 0; i < std::size(shared); ++i) {
+    EXPECT_EQ(config.parts_of_decoder.layers[i].mixer.indexer.shared, shared[i]) << i;
+  }
+  const std::string named = with(latent, R"("index_topk": 2048)",
+                                 R"("index_topk": 2048, "indexer_types": ["full", "full", "full",
+      "shared", "shared", "shared", "full", "shared"])");
+  EXPECT_EQ(billions(named), billions(every));
+  const double indexer = (64.0 * 128 * 1536 + 7168 * (128 + 64) + 128) / 1e9;
+  EXPECT_NEAR(billions(latent) - billions(every), 4 * indexer, 1e-6);
+  EXPECT_THAT(error_of_network(with(named, R"(["full", )", R"([)")),
+              HasSubstr("names 7 layers, but num_hidden_layers is 8"));
+  EXPECT_THAT(error_of_network(with(named, R"(["full")", R"(["shared")")),
+              HasSubstr("no earlier one"));
+}
+
 }  // namespace
 }  // namespace foretell

@@ -65,6 +65,10 @@ TensorId seen_rows(PartsContext& context, const std::string& name, TensorId cach
       {{"axis", std::int64_t{2}}, {"begin", std::int64_t{0}}, {"end", tokens}});
 }
 
+bool chooses_among(const IndexerPart& indexer, std::int64_t keys) {
+  return keys > indexer.top_k * indexer.block || indexer.always;
+}
+
 // Which keys are read, when there are more than are read.
 TensorId choose_keys(PartsContext& context, TensorId source, TensorId x, const IndexerPart& indexer,
                      std::int64_t rows) {
@@ -84,7 +88,7 @@ TensorId choose_keys(PartsContext& context, TensorId source, TensorId x, const I
   }
   const std::int64_t keys = block.shape(k)[1];
   const TensorId weights = context.linear("indexer.weights", x, indexer.heads, false, true);
-  if (keys <= indexer.top_k * indexer.block && !indexer.always) return kNoId;
+  if (!chooses_among(indexer, keys)) return kNoId;
   return block.op("indexer.choice", "Indexer", {q, k, weights},
                   {{"top_k", indexer.top_k},
                    {"block", indexer.block},
@@ -266,13 +270,15 @@ TensorId mix_latent(PartsContext& context, TensorId x, const MixerPart& part) {
                       context.cached("attention.latent_cache", cache, context.binding->kv_len));
   }
   Read read;
-  if (part.indexer.heads > 0) {
+  if (part.indexer.shared) {
+    if (chooses_among(part.indexer, block.shape(cache)[2])) read.selected = part.indexer.top_k;
+  } else if (part.indexer.heads > 0) {
     read.choice = choose_keys(context, query.low, x, part.indexer, context.binding->kv_len);
     if (read.choice != kNoId) read.selected = part.indexer.top_k;
   }
   const bool multiplies = part.multiplies_cache && context.binding->phase == Phase::kPrefill;
   TensorId result = kNoId;
-  if (read.choice != kNoId || (context.reads_cache() && !multiplies)) {
+  if (read.selected > 0 || (context.reads_cache() && !multiplies)) {
     result = absorbed(context, query, cache, read, part);
   } else if (context.reads_cache()) {
     result = expanded_cache(context, query, cache, read, part);

@@ -49,8 +49,8 @@ struct TransferOptions {
 };
 
 // Of the kernels that a table is of: the folder of their factors.
-std::string kernels_of(TableKind kind, const std::string& path) {
-  switch (kind) {
+std::string kernels_of(const TableLayout& layout, const std::string& path) {
+  switch (layout.kind) {
     case TableKind::kGemm:
       return "gemm";
     case TableKind::kAttention:
@@ -60,6 +60,7 @@ std::string kernels_of(TableKind kind, const std::string& path) {
     case TableKind::kOperator:
       return "operator";
     case TableKind::kLayerKernels:
+      return layout.name;
     case TableKind::kAttentionBlocks:
     case TableKind::kPower:
     case TableKind::kEnergyRuns:
@@ -149,7 +150,7 @@ void collect(const std::string& path, int jobs, Samples& samples) {
   const GpuCatalog catalog;
   CsvReader csv(path);
   const TableLayout& layout = recognise_table(csv.header(), path);
-  const std::string kernels = kernels_of(layout.kind, path);
+  const std::string kernels = kernels_of(layout, path);
   const NamedCells cells(csv.header());
   for (auto& [chip, rows] : rows_by_chip(csv, layout, kernels, catalog)) {
     std::vector<RatioSample>& side = samples[{kernels, has_sibling(catalog, kernels, chip)}];
