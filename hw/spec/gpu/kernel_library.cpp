@@ -141,6 +141,7 @@ KernelLibrary read_library(const fs::path& path, const Bibliography& bibliograph
                   "quantises_by_row",
                   "one_by_one",
                   "epilogues",
+                  "narrow_residuals",
                   "strided_products",
                   "fused_attention",
                   "fused_keys",
@@ -181,6 +182,7 @@ KernelLibrary read_library(const fs::path& path, const Bibliography& bibliograph
     passes.finish();
   }
   reader.flag("epilogues", library.epilogues);
+  reader.flag("narrow_residuals", library.narrow_residuals);
   reader.flag("strided_products", library.strided_products);
   using Fused = KernelLibrary::FusedAttention;
   int fused = static_cast<int>(library.fused_attention);

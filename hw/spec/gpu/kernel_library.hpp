@@ -11,15 +11,14 @@
 //   one_by_one: {RmsNorm: 8}         # operators are kernels of their own, launched by the host;
 //                                    # these take several passes
 //   epilogues: no                    # bias, activation and residual are passes after a product
+//   narrow_residuals: no             # 8-bit networks keep the type of sums of activations
 //   strided_products: no             # heads are copied apart before products and together after
 //   fused_attention: narrow          # one kernel in 16 bits and fewer; else products and a softmax
 //   fused_keys: 384                  # … up to this many keys
 //   attention_share: {blackwell: 0.16}  # of the dense rate, at most, that attention reaches there
 //   host: {per_launch: 9 us}         # the host launches kernel by kernel and takes this long
-//   host: {per_call: 160 us}         # what it takes besides for a forward pass: input in, result
-//   out host: {per_prompt_layer: 80 us, until: "0.10"}  # … and for each layer of a prompt, before
-//   that
-//                                    # release
+//   host: {per_call: 160 us}         # what it takes besides for a forward pass
+//   host: {per_prompt_layer: 80 us, until: "0.10"}  # … for a layer of a prompt, before a release
 //   streams:                         # branches of a block that run beside the rest of it
 //     - {branch: shared_experts, when: {launch: graph, tokens: "<= 1024"}, source: SGLSTREAM}
 //   asks_latents:                    # prompts that continue a cache of latents, and ask these
@@ -66,6 +65,7 @@ struct KernelLibrary {
   bool one_by_one = false;         // launches operator by operator and groups none
   std::map<std::string, int> passes;  // … of those that take more than one pass, by their kind
   bool epilogues = true;              // products take bias, activation and residual
+  bool narrow_residuals = true;       // 8-bit networks store sums of activations in 8 bits
   bool strided_products = true;       // products read and write with strides
   enum class FusedAttention { kYes, kNo, kNarrow };
   FusedAttention fused_attention = FusedAttention::kYes;

@@ -53,6 +53,17 @@ TEST_F(PublishedIntervals, AreMadeOfTheFitPartByWhatRunsTheNetwork) {
             made.high);
 }
 
+// Kernels of images are the same whoever launches them; a host makes its rows count for hosts, too.
+TEST_F(PublishedIntervals, ImagesThatAHostLaunchesCountForBoth) {
+  const CommandResult made =
+      run("system,workload,batch,compute_dtype,library,call_ms\n"
+          "h100-sxm,resnet50,8,fp16,,0.9\nh100-sxm,resnet18,8,fp16,torchscript,1.4\n"
+          "h100-sxm,vgg11,8,fp16,torchscript,0.9\n");
+  ASSERT_EQ(made.code, 0) << made.messages;
+  EXPECT_THAT(made.messages, HasSubstr("network of images: 3 rows of 3 networks"));
+  EXPECT_THAT(made.messages, HasSubstr("network by host: 2 rows of 2 networks"));
+}
+
 // First tokens have an interval of their own, which predictions take for them and nothing else.
 TEST_F(PublishedIntervals, FirstTokensHaveTheirOwn) {
   const CommandResult made =

@@ -1,10 +1,12 @@
 // Networks on GPUs from a request to its record, on the real model.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "hw/spec/gpu/kernel_library.hpp"
 #include "model/app/request/gpu_laws_test_requests.hpp"
 #include "model/app/request/prediction.hpp"
 #include "reports/record/testing/temporary_folder.hpp"
@@ -81,11 +83,15 @@ TEST(GpuLaws, TheHostOfALibraryBoundsSmallCalls) {
   const RunRecord hosted = predict(request);
   EXPECT_EQ(hosted.context.scenario.launch, "stream");
   const auto kernels = static_cast<double>(hosted.operators.size());
-  EXPECT_GE(hosted.summary.call_s, kernels * 17e-6);
-  EXPECT_NEAR(with(request, {"device.stream_floor=34 us"}), 2 * hosted.summary.call_s,
-              0.1 * hosted.summary.call_s);
-  request.library = "pytorch-1";  // 16 us
-  EXPECT_NEAR(gpu_call_of(request), 16.0 / 17.0 * hosted.summary.call_s,
+  const auto launch = [](const char* library) {
+    return kernel_libraries().of_networks(library).per_launch->value();
+  };
+  const double script = launch("torchscript");
+  EXPECT_GE(hosted.summary.call_s, kernels * script);
+  EXPECT_NEAR(with(request, {fmt::format("device.stream_floor={} s", 2 * script)}),
+              2 * hosted.summary.call_s, 0.1 * hosted.summary.call_s);
+  request.library = "pytorch-1";  // the same kernels
+  EXPECT_NEAR(gpu_call_of(request), launch("pytorch-1") / script * hosted.summary.call_s,
               0.05 * hosted.summary.call_s);
 }
 
@@ -98,7 +104,9 @@ TEST(GpuLaws, HostsBesideOlderBoardsTakeLonger) {
   const double ampere = gpu_call_of(request);
   request.system = "v100-sxm-16gb";
   EXPECT_NEAR(gpu_call_of(request), 1.5 * ampere, 0.1 * ampere);
-  EXPECT_NEAR(with(request, {"device.stream_floor=17 us"}), ampere, 0.1 * ampere);
+  const double launch = kernel_libraries().of_networks("torchscript").per_launch->value();
+  EXPECT_NEAR(with(request, {fmt::format("device.stream_floor={} s", launch)}), ampere,
+              0.1 * ampere);
   request.system = "t4";
   EXPECT_NEAR(gpu_call_of(request), 2 * ampere, 0.15 * ampere);
 }

@@ -66,6 +66,24 @@ TEST(GpuLibraryLaws, AQueryByQueryLibraryAddsItsHostToEveryForwardPass) {
   EXPECT_NEAR(*predict(generation).summary.tpot_s, before, 1e-9);
 }
 
+// The host of a call is as old as its board, like that of a launch.
+TEST(GpuLibraryLaws, TheHostOfACallIsSlowerBesideOlderBoards) {
+  const double newest = kernel_libraries().of_networks("triton-tensorrt").per_call.value();
+  Request request = bert_on_h100();
+  request.dtype = "fp16";
+  const auto added = [&request](const char* system) {
+    request.system = system;
+    request.library = "tensorrt-parser";
+    const double engine = gpu_call_of(request);
+    request.library = "triton-tensorrt";
+    return gpu_call_of(request) - engine;
+  };
+  EXPECT_NEAR(added("a100-sxm"), newest, 1e-9);
+  const double slowness = kernel_libraries().choice().host_slowness.at("turing");
+  ASSERT_GT(slowness, 1);
+  EXPECT_NEAR(added("t4"), slowness * newest, 1e-9);
+}
+
 // Up to a release prompts take a time for every layer, however long they are and on however many
 // GPUs; tokens do not.
 TEST(GpuLibraryLaws, PromptsOfOlderReleasesTakeATimeForEveryLayer) {

@@ -63,7 +63,9 @@ bool shares_keys(const Request& request, const ModelConfig& model) {
 // What the host adds to a call: to forward passes, and to prompts up to a release. A release that
 // is not stated is the newest.
 void take_calls_of_host(const KernelLibrary& library, GpuRequest& resolved) {
-  resolved.host_call = library.per_call;
+  const auto& slowness = kernel_libraries().choice().host_slowness;
+  const auto slower = slowness.find(resolved.system.spec.device.architecture);
+  resolved.host_call = library.per_call * (slower == slowness.end() ? 1.0 : slower->second);
   const std::string release(trim(resolved.request.library_release));
   const std::string& until = library.per_prompt_layer_until;
   const bool is_over = !until.empty() && (release.empty() || compare_releases(release, until) >= 0);
@@ -417,6 +419,7 @@ GpuRequest resolve_gpu(const Request& request) {
   resolved.precision = precision_on_gpu(resolved.precision, resolved.system.spec.device);
   if (!request.kv_dtype.empty()) resolved.precision.kv_cache = kv_cache;
   const KernelLibrary& library = library_of(request);
+  resolved.graphs.narrow_residuals = library.narrow_residuals;
   resolved.fusion = {!library.one_by_one,
                      library.passes,
                      library.epilogues,

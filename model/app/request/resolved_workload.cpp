@@ -261,7 +261,9 @@ Graph build_forward_graph(const ResolvedWorkload& resolved) {
 }
 
 void narrow(const ResolvedWorkload& resolved, Graph* graph) {
-  if (resolved.graphs.narrow_activations) narrow_activations(resolved.precision, graph);
+  const GraphRules& rules = resolved.graphs;
+  if (rules.narrow_activations)
+    narrow_activations(resolved.precision, graph, rules.narrow_residuals);
 }
 
 }  // namespace
@@ -361,10 +363,10 @@ std::string graph_key(const ResolvedWorkload& resolved) {
   asked.set.erase(std::remove_if(asked.set.begin(), asked.set.end(), is_of_machine),
                   asked.set.end());
   const GraphRules& rules = resolved.graphs;
-  return fmt::format("{}\n{}\n{}\n{}\n{}{}{}\n{}", request_json(asked), asked.part,
+  return fmt::format("{}\n{}\n{}\n{}\n{}{}{}{}\n{}", request_json(asked), asked.part,
                      policy_key(resolved.precision), join(resolved.narrow_pipes, ","),
-                     rules.general_operators, rules.narrow_activations, rules.gather_logits,
-                     resolved.model.max_seq_len);
+                     rules.general_operators, rules.narrow_activations, rules.narrow_residuals,
+                     rules.gather_logits, resolved.model.max_seq_len);
 }
 
 }  // namespace

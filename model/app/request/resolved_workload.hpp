@@ -21,6 +21,7 @@ namespace foretell {
 struct GraphRules {
   bool general_operators = false;   // of decoders made of parts: no operators of their own
   bool narrow_activations = false;  // of quantised networks, see model/mapping/gpu
+  bool narrow_residuals = true;     // … and sums of two of them
   bool gather_logits = false;       // with tensor parallelism every core gets those of all
 };
 

@@ -31,6 +31,16 @@ std::string share_of_length(const std::string& column, const std::string& text, 
   return fmt::format("{:.0f}", std::max(1.0, std::round(length * share)));
 }
 
+// The cells under a key of a rule.
+CellMap cells_under(const Node& rule, const char* key) {
+  CellMap cells;
+  if (const Node* node = rule.find(key)) {
+    for (const MapEntry& entry : node->entries)
+      cells[entry.key] = entry.value.as_text(std::string(key) + "." + entry.key);
+  }
+  return cells;
+}
+
 // "{version}" is what the row states in that column.
 std::string filled_in(const std::string& text, const CellMap& published) {
   if (text.size() < 2 || text.front() != '{' || text.back() != '}') return text;
@@ -63,7 +73,7 @@ PublishedRows PublishedRows::read(const Node& root) {
 }
 
 PublishedRows::Rule PublishedRows::read_rule(const Node& node) {
-  node.only_keys({"when", "set", "share", "network", "refuse", "why"}, "rules");
+  node.only_keys({"when", "set", "replace", "share", "network", "refuse", "why"}, "rules");
   Rule rule;
   for (const MapEntry& entry : node.required("when", "rules").entries) {
     Condition condition{entry.key, read_words(entry.value, "when." + entry.key)};
@@ -73,10 +83,8 @@ PublishedRows::Rule PublishedRows::read_rule(const Node& node) {
     }
     rule.conditions.push_back(std::move(condition));
   }
-  if (const Node* set = node.find("set")) {
-    for (const MapEntry& entry : set->entries)
-      rule.set[entry.key] = entry.value.as_text("set." + entry.key);
-  }
+  rule.set = cells_under(node, "set");
+  rule.replace = cells_under(node, "replace");
   if (const Node* share = node.find("share")) {
     for (const MapEntry& entry : share->entries)
       rule.shares.emplace_back(entry.key, share_of(entry.value, entry.key));
@@ -113,6 +121,7 @@ void PublishedRows::complete(CellMap& cells) const {
     for (const auto& [column, share] : rule.shares) {
       if (!cells[column].empty()) cells[column] = share_of_length(column, cells[column], share);
     }
+    for (const auto& [column, text] : rule.replace) cells[column] = text;
     for (const auto& [column, text] : rule.set) {
       if (cells[column].empty()) cells[column] = filled_in(text, published);
     }

@@ -7,6 +7,8 @@
 //     - when: {software: "TensorRT*", source: [not, "mlcommons/*"]}   # patterns of the shell
 //       set: {launch: graph}             # cells that the row leaves empty; "{version}" is that of
 //                                        # the column `version`
+//       replace: {compute_dtype: fp32}   # cells in place of what the row states, where the program
+//                                        # that made it says otherwise
 //       share: {seq_len: 0.5}            # of what the row states: the tokens that are not padding
 //       network: vit_base_patch16_384    # the workload, in place of the one that the name stands
 //       for refuse: what the row is about    # no prediction is of the same thing
@@ -45,6 +47,7 @@ class PublishedRows {
   struct Rule {
     std::vector<Condition> conditions;
     CellMap set;
+    CellMap replace;
     std::vector<std::pair<std::string, double>> shares;
     std::string network;
     std::string refusal;

@@ -48,6 +48,14 @@ TEST(PublishedRows, SharesAreOfTheTokensThatTheRowStates) {
   EXPECT_EQ(completed(rules, {{"software", "FT"}, {"seq_len", "33"}}).at("seq_len"), "33");
 }
 
+TEST(PublishedRows, AReplacedCellCountsInPlaceOfTheStatedOne) {
+  const char* rules = "  - {when: {software: HF}, replace: {compute_dtype: fp32}}\n";
+  EXPECT_EQ(completed(rules, {{"software", "HF"}, {"compute_dtype", "fp16"}}).at("compute_dtype"),
+            "fp32");
+  EXPECT_EQ(completed(rules, {{"software", "FT"}, {"compute_dtype", "fp16"}}).at("compute_dtype"),
+            "fp16");
+}
+
 TEST(PublishedRows, WhatIsWrongWithTheFileIsNamedWithItsLine) {
   const auto message = [](const std::string& rules) {
     return message_of<UserError>([&rules] { rows_of(rules); });

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "hw/spec/gpu/gpu_catalog.hpp"
+#include "hw/spec/gpu/kernel_library.hpp"
 #include "model/app/request/request_fields.hpp"
 #include "model/app/request/resolved_request.hpp"
 #include "model/base/errors.hpp"
@@ -17,12 +18,14 @@ namespace foretell {
 namespace {
 
 constexpr double kMsPerSecond = 1e3;
+constexpr double kUsPerHostSecond = 1e6;
 
 constexpr const char* kForward = "forward";
 constexpr const char* kDecode = "decode";
 constexpr const char* kDiffusion = "diffusion";
 constexpr const char* kTrainStep = "train-step";
 constexpr const char* kAllCopies = "all";
+constexpr const char* kNewestHost = "newest";
 
 bool is_one_of(std::string_view column, std::initializer_list<std::string_view> names) {
   return std::find(names.begin(), names.end(), column) != names.end();
@@ -87,6 +90,16 @@ void give_every_gpu_a_copy(CellMap& cells) {
   const std::int64_t ranks = tp.empty() ? 1 : parse_count("tp", tp, 1, kMaxWays);
   const int devices = GpuCatalog().load(cell(cells, "system")).spec.devices;
   copies = std::to_string(std::max<std::int64_t>(1, devices / ranks));
+}
+
+// "host: newest" of a rule: the board is beside a processor as those of the newest boards, whatever
+// its own age.
+void give_newest_host(const CellMap& cells, Request& request) {
+  if (cell(cells, "host") != kNewestHost) return;
+  const auto time = kernel_libraries().of_networks(request.library).per_launch;
+  if (!time) return;
+  request.set.push_back(
+      fmt::format("device.stream_floor={:.6g} us", time->value() * kUsPerHostSecond));
 }
 
 // Tables count physical cores; where software joins them, programs see fewer.
@@ -175,6 +188,7 @@ RowReader::Question RowReader::question(const CsvRow& row) const {
   request.dtype = read_dtype(cells);
   read_lengths(cells, request);
   count_joined_cores(request);
+  give_newest_host(cells, request);
   check_request(request);
   return {std::move(request), read_engine(cells)};
 }

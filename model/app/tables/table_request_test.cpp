@@ -9,7 +9,9 @@
 namespace foretell {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 
 std::string dtype_of_row(const std::string& weight, const std::string& compute) {
   const CsvRow header = {"system", "workload", "weight_dtype", "compute_dtype"};
@@ -32,6 +34,19 @@ TEST(RowReader, WeightsThatAreNotModelledAreRefused) {
               HasSubstr("weight_dtype: "));
   EXPECT_THAT(message_of<UserError>([] { dtype_of_row("int4", "bf16"); }),
               HasSubstr("narrow weights are int8 or fp8"));
+}
+
+// Of a table of software: a rule says that a board is beside a newer processor than those of its
+// age.
+TEST(RowReader, ANewestHostTakesItsLibrarysOwnTimeBesideAnOldBoard) {
+  const CsvRow header = {"system", "workload", "software", "library", "host"};
+  const RowReader reader(recognise_table(header, "t.csv"), header, Request());
+  const auto set_by = [&reader](const char* library, const char* host) {
+    return reader.request({"t4", "bert-base-uncased", "ours", library, host}).set;
+  };
+  EXPECT_THAT(set_by("torchscript", "newest"), ElementsAre("device.stream_floor=15 us"));
+  EXPECT_THAT(set_by("torchscript", ""), IsEmpty());
+  EXPECT_THAT(set_by("trtllm", "newest"), IsEmpty());  // no host launches its kernels
 }
 
 TEST(RowReader, AnEngineIsAboutGenerations) {

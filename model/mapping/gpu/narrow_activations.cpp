@@ -25,7 +25,8 @@ bool takes_narrow(const std::string& kind) {
 
 class Narrower {
  public:
-  Narrower(const PrecisionPolicy& policy, Graph& graph) : policy_(policy), graph_(graph) {
+  Narrower(const PrecisionPolicy& policy, Graph& graph, bool residuals)
+      : policy_(policy), graph_(graph), residuals_(residuals) {
     const bool caches =
         std::any_of(graph.tensors().begin(), graph.tensors().end(),
                     [](const Tensor& tensor) { return tensor.kind == TensorKind::kState; });
@@ -43,7 +44,8 @@ class Narrower {
       if (!begins && !behind) continue;
       for (const TensorId id : op.outputs) {
         reached[static_cast<std::size_t>(id)] = true;
-        if (stays_narrow(id)) graph_.set_dtype(id, policy_.matmul_compute);
+        if (stays_narrow(id) && (residuals_ || !is_residual(op)))
+          graph_.set_dtype(id, policy_.matmul_compute);
       }
     }
   }
@@ -52,6 +54,15 @@ class Narrower {
   bool is_narrow(const Op& op) const {
     if (takes_narrow(op.kind) || is_roll(op)) return true;
     return everywhere_ && (op.kind == "MatMul" || op.kind == "LayerNorm");
+  }
+
+  // The sum of two activations of one shape.
+  bool is_residual(const Op& op) const {
+    if (op.kind != "Add" || op.inputs.size() != 2) return false;
+    const Tensor& left = graph_.tensor(op.inputs[0]);
+    const Tensor& right = graph_.tensor(op.inputs[1]);
+    return left.kind == TensorKind::kActivation && right.kind == TensorKind::kActivation &&
+           left.shape == right.shape;
   }
 
   bool is_quantised_product(const Op& op) const {
@@ -68,6 +79,7 @@ class Narrower {
 
   const PrecisionPolicy& policy_;
   Graph& graph_;
+  bool residuals_ = true;
   bool everywhere_ = false;  // not in convolutional parts alone
 };
 
@@ -82,10 +94,11 @@ void widen_convolutions(const PrecisionPolicy& policy, Graph& graph) {
 
 }  // namespace
 
-void narrow_activations(const PrecisionPolicy& policy, Graph* graph) {
+void narrow_activations(const PrecisionPolicy& policy, Graph* graph, bool narrow_residuals) {
   const DType compute = policy.matmul_compute;
   if (compute == DType::kNvfp4) widen_convolutions(policy, *graph);
-  if (compute == DType::kInt8 || compute == DType::kFp8) Narrower(policy, *graph).run();
+  if (compute == DType::kInt8 || compute == DType::kFp8)
+    Narrower(policy, *graph, narrow_residuals).run();
 }
 
 }  // namespace foretell

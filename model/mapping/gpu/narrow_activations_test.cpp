@@ -14,11 +14,12 @@ namespace foretell {
 namespace {
 
 struct Quantised {
-  Quantised(const std::string& name, const std::string& type, const std::string& gpu = "h200-sxm")
+  Quantised(const std::string& name, const std::string& type, const std::string& gpu = "h200-sxm",
+            bool residuals = true)
       : policy(precision_on_gpu(find_precision(type), GpuCatalog().load(gpu).spec.device)),
         graph(network(name, 8, 128, type)) {
     apply_precision(policy, &graph);
-    narrow_activations(policy, &graph);
+    narrow_activations(policy, &graph, residuals);
   }
 
   // Of the only output of the operator whose name ends so.
@@ -69,6 +70,18 @@ TEST(NarrowActivations, EncodersInInt8AttendInInt8AndThoseInFp8DoNot) {
   EXPECT_EQ(Quantised("bert-base-uncased", "int8").written_by("1.attention.norm"), DType::kInt8);
   EXPECT_EQ(Quantised("bert-base-uncased", "fp8").written_by("1.attention.norm"), DType::kBf16);
   EXPECT_EQ(Quantised("bert-base-uncased", "int8").written_by("embeddings.norm"), DType::kBf16);
+}
+
+// Where norms come first the sum passes by the blocks; where they come last their result does.
+TEST(NarrowActivations, ResidualsStayWideWhereALibrarySaysSo) {
+  const Quantised narrow("vit_base_patch16_224", "int8");
+  const Quantised wide("vit_base_patch16_224", "int8", "h200-sxm", false);
+  EXPECT_EQ(narrow.written_by("1.ffn.residual"), DType::kInt8);
+  EXPECT_EQ(wide.written_by("1.ffn.residual"), DType::kBf16);
+  EXPECT_EQ(wide.written_by("1.attention.norm"), DType::kInt8);
+  EXPECT_GT(wide.dram(), narrow.dram());
+  const Quantised bert("bert-base-uncased", "int8", "h200-sxm", false);
+  EXPECT_EQ(bert.written_by("1.attention.norm"), DType::kInt8);
 }
 
 TEST(NarrowActivations, Fp4IsOfProductsAloneNotOfConvolutions) {

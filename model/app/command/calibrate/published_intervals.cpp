@@ -7,7 +7,9 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "calib/validate/interval_estimate.hpp"
 #include "calib/validate/left_out_rows.hpp"
@@ -88,20 +90,23 @@ class PublishedReader {
     if (!call && !first_token) return;
     const RowReader::Question question = reader_.question(row);
     if (!gpu_family().has_system(question.request.system)) return;
-    const std::string family = family_of(question);
     const std::string network = network_group(question.request.workload);
-    const auto add = [&](IntervalQuantity quantity, const std::optional<double>& ratio) {
-      if (ratio) samples_[{family, quantity}].push_back({network, *ratio});
-    };
-    add(IntervalQuantity::kCall, call);
-    add(IntervalQuantity::kTtft, first_token);
+    for (const std::string& family : families_of(question)) {
+      if (call) samples_[{family, IntervalQuantity::kCall}].push_back({network, *call});
+      if (first_token)
+        samples_[{family, IntervalQuantity::kTtft}].push_back({network, *first_token});
+    }
   }
 
-  static std::string family_of(const RowReader::Question& question) {
-    if (!question.engine.empty()) return "generation by engine";
+  // Few networks of images are launched as a graph; the kernels of those that a host launches are
+  // the same, so they count there, too.
+  static std::vector<std::string> families_of(const RowReader::Question& question) {
+    if (!question.engine.empty()) return {"generation by engine"};
     const GpuRequest resolved = resolve_gpu(question.request);
-    if (resolved.launch != LaunchKind::kGraph) return "network by host";
-    return std::string(graph_family(resolved.model));
+    const std::string by_graph(graph_family(resolved.model));
+    if (resolved.launch == LaunchKind::kGraph) return {by_graph};
+    if (resolved.model.family != Family::kVision) return {"network by host"};
+    return {"network by host", by_graph};
   }
 
   const PublishedIntervalOptions& options_;
