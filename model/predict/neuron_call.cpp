@@ -145,9 +145,10 @@ class NeuronCallRunner {
     result_.program = mapped(skipped);
     result_.shown.memory_peak = call_.system.device.hbm.bandwidth;
     CollectiveCosts& costs = call_.costs == nullptr ? own_costs_ : *call_.costs;
-    const RunSettings settings{
+    RunSettings settings{
         call_.copies_per_device, call_.sdk_engine_time, call_.tensor_parallel, call_.exact, &costs,
         kept_ != nullptr};
+    settings.sdk_call_time = call_.sdk_call_time;
     if (call_.for_timeline) {
       for (const Collective& collective : result_.program->collectives()) {
         result_.shown.links[{collective.kind, collective.bytes}] =

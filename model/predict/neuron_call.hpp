@@ -22,6 +22,7 @@ struct NeuronCall {
   const NeuronFactors& factors;
   int copies_per_device = 1;         // cores of a device that each run a copy
   double sdk_engine_time = 1;        // see NeuronFactors::sdk_engine_time
+  double sdk_call_time = 1;          // see NeuronFactors::sdk_call_time
   int tensor_parallel = 1;           // cores that share this copy; the graph is the share of one
   double window_share = 1;           // of the prefetch window
   bool operator_loops = false;       // see SchedulingParameters

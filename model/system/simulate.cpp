@@ -26,12 +26,26 @@ struct Call {
   NeuronCoreScaling scaling;
 };
 
-NeuronCoreScaling scaling_of(const NeuronFactors& factors, const RunSettings& settings) {
+// A core that works alone keeps its clock; every other one that works takes its part of it.
+double clock_derate(const NeuronDeviceSpec& device, const NeuronFactors& factors,
+                    const RunSettings& settings) {
+  const int working =
+      std::max(settings.active_cores, std::min(settings.tensor_parallel, device.cores));
+  if (working >= device.cores) return factors.clock_derate;
+  return 1 + (factors.clock_derate - 1) * (working - 1) / (device.cores - 1);
+}
+
+NeuronCoreScaling scaling_of(const NeuronDeviceSpec& device, const NeuronFactors& factors,
+                             const RunSettings& settings) {
   NeuronCoreScaling scaling;
-  scaling.engine_time = factors.clock_derate * settings.sdk_engine_time;
+  scaling.engine_time = clock_derate(device, factors, settings) * settings.sdk_engine_time;
   scaling.dma_rate_fraction = factors.dma_rate_fraction;
   scaling.semaphore_latency = to_ticks(factors.semaphore_latency);
   return scaling;
+}
+
+Seconds overhead_of(const Call& call) {
+  return call_overhead(call.system, call.factors) * call.settings.sdk_call_time;
 }
 
 // Chips of a call whose cores all run its program.
@@ -51,7 +65,7 @@ class NeuronMachineModel : public Machine {
     return "chip0.core" + std::to_string(executor) + ".";
   }
 
-  Ticks call_begin() const override { return to_ticks(call_overhead(call_.system, call_.factors)); }
+  Ticks call_begin() const override { return to_ticks(overhead_of(call_)); }
 
   void add_shared(Execution& execution) const override {
     const Memory& hbm = chips_.front()->hbm();
@@ -65,9 +79,9 @@ class NeuronMachineModel : public Machine {
  protected:
   NeuronChip& add_chip(const std::string& name, const NeuronDeviceSpec& device, int cores,
                        CollectiveNetwork* network, int first_rank) {
-    chips_.push_back(std::make_unique<NeuronChip>(
-        name.c_str(), device, call_.scaling, call_.program, cores,
-        call_overhead(call_.system, call_.factors), network, first_rank));
+    chips_.push_back(std::make_unique<NeuronChip>(name.c_str(), device, call_.scaling,
+                                                  call_.program, cores, overhead_of(call_), network,
+                                                  first_rank));
     return *chips_.back();
   }
 
@@ -174,7 +188,7 @@ Execution simulate(const NeuronSystemSpec& system, const NeuronFactors& factors,
                    const RunSettings& settings, const Program& program) {
   if (!settings.is_valid) validate(program, limits_of(system.device));
   require_group_size(system, settings.tensor_parallel);
-  const Call call{system, factors, settings, program, scaling_of(factors, settings)};
+  const Call call{system, factors, settings, program, scaling_of(system.device, factors, settings)};
   if (settings.tensor_parallel > 1) {
     const bool alike = system.different.empty();
     return settings.every_rank || !alike

@@ -22,7 +22,8 @@ struct RunSettings {
   bool every_rank = false;
   // Collectives found for this system, factors and group before; may be null.
   CollectiveCosts* costs = nullptr;
-  bool is_valid = false;  // the program has passed validate() with the limits of the device
+  bool is_valid = false;     // the program has passed validate() with the limits of the device
+  double sdk_call_time = 1;  // of the host, see NeuronFactors::sdk_call_time
 };
 
 // Simulates one call of `program` on a device of `system`, or on the devices of its group. Throws

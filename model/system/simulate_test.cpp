@@ -135,13 +135,32 @@ TEST(Simulate, FactorsScaleWhatTheyName) {
   const double base = run(two_steps());
   NeuronFactors factors;
   factors.clock_derate = 1.25;
-  EXPECT_NEAR(run(two_steps(), factors), 1.25 * base, 1e-14);
   RunSettings settings;
+  settings.active_cores = 2;
+  EXPECT_NEAR(run(two_steps(), factors, settings), 1.25 * base, 1e-14);
   settings.sdk_engine_time = 1.1;
   EXPECT_NEAR(run(two_steps(), factors, settings), 1.25 * 1.1 * base, 1e-14);
   factors = {};
   factors.semaphore_latency = 40.0_ns;
   EXPECT_NEAR(run(two_steps(), factors), base + 40e-9, 1e-14);
+}
+
+// The clock falls with the cores that work: one alone has all of it, a group of cores does not.
+TEST(Simulate, ACoreAloneKeepsItsClock) {
+  NeuronFactors factors;
+  factors.clock_derate = 1.3;
+  EXPECT_EQ(run(two_steps(), factors), run(two_steps()));
+  NeuronSystemSpec four = exemplar_inf2();
+  four.device.cores = 4;
+  std::vector<double> times;
+  for (RunSettings settings; settings.active_cores <= 4; ++settings.active_cores)
+    times.push_back(device_seconds(simulate(four, factors, settings, two_steps())));
+  for (int cores = 1; cores <= 4; ++cores)
+    EXPECT_NEAR(times[static_cast<std::size_t>(cores - 1)], (1 + 0.1 * (cores - 1)) * times[0],
+                1e-12);
+  RunSettings group;
+  group.tensor_parallel = 2;
+  EXPECT_NEAR(run(two_steps(), factors, group), 1.3 * run(two_steps()), 1e-14);
 }
 
 TEST(Simulate, TheDmaRateIsAShareOfTheSustainedOne) {
@@ -161,6 +180,9 @@ TEST(CallOverhead, IsTheFittedOneWhereThereIsOne) {
   factors.call_overhead = 250.0_us;
   EXPECT_DOUBLE_EQ(call_overhead(exemplar_inf2(), factors).value(), 250e-6);
   EXPECT_EQ(simulate(exemplar_inf2(), factors, {}, {}).call_begin, to_ticks(250.0_us));
+  RunSettings old;
+  old.sdk_call_time = 2;
+  EXPECT_EQ(simulate(exemplar_inf2(), factors, old, {}).call_begin, to_ticks(500.0_us));
 }
 
 TEST(LimitsOf, FollowTheDevice) {

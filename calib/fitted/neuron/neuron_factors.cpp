@@ -21,16 +21,19 @@ void fields(FieldList& list, NeuronFactors& factors) {
              "Achieved share of the sustained DMA rate in decode steps, which stream weights.");
   list.value("decode_window_fraction", factors.decode_window_fraction, {0.01, 1},
              "Share of the prefetch window that decode steps use.");
-  list.value("clock_derate", factors.clock_derate, {0.1, 10},
-             "Clocks of the compute engines are divided by this; DMA is not.");
+  list.value(
+      "clock_derate", factors.clock_derate, {0.1, 10},
+      "Clocks of the compute engines are divided by this while all cores of the device work, "
+      "by less while fewer do; DMA is not.");
   list.value("hop_latency", factors.hop_latency, {Seconds(0), Seconds(0.1)},
              "One step of a ring collective; replaces link.hop_latency unless 0.");
   list.open_table("sdk_engine_time", factors.sdk_engine_time, check_sdk_version, {0.1, 10},
                   "Engine time is multiplied by this up to and including the SDK release.");
-  list.open_table("sdk_convolution_time", factors.sdk_convolution_time, check_sdk_version,
-                  {0.1, 10},
-                  "Engine time of convolutions is multiplied by this, on top, up to and including "
-                  "the SDK release.");
+  list.open_table("sdk_call_time", factors.sdk_call_time, check_sdk_version, {0.1, 100},
+                  "Call overhead is multiplied by this up to and including the SDK release.");
+  list.open_table("sdk_image_call_time", factors.sdk_image_call_time, check_sdk_version, {0.1, 100},
+                  "Call overhead of networks that read images is multiplied by this, on top, up to "
+                  "and including the SDK release.");
   list.open_table(
       "sdk_batched_prefill_time", factors.sdk_batched_prefill_time, check_sdk_version, {0.1, 10},
       "Prefill of more than one sequence takes this many times longer up to and including "
@@ -42,10 +45,13 @@ void all_fields(FieldList& list, NeuronSystemSpec& spec, NeuronFactors& factors)
   list.group("factors", factors);
 }
 
-double sdk_engine_time(const NeuronFactors& factors, std::string_view sdk,
-                       double convolution_share) {
-  const double convolution = sdk_multiplier(factors.sdk_convolution_time, sdk);
-  return sdk_multiplier(factors.sdk_engine_time, sdk) * (1 + (convolution - 1) * convolution_share);
+double sdk_engine_time(const NeuronFactors& factors, std::string_view sdk) {
+  return sdk_multiplier(factors.sdk_engine_time, sdk);
+}
+
+double sdk_call_time(const NeuronFactors& factors, std::string_view sdk, bool reads_images) {
+  const double images = reads_images ? sdk_multiplier(factors.sdk_image_call_time, sdk) : 1;
+  return sdk_multiplier(factors.sdk_call_time, sdk) * images;
 }
 
 double sdk_prefill_time(const NeuronFactors& factors, std::string_view sdk, std::int64_t batch) {

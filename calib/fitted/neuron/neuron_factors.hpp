@@ -23,13 +23,15 @@ struct NeuronFactors {
   Seconds prefill_overhead;             // host, per prefill of a generation; 0: call_overhead
   double decode_dma_rate_fraction = 1;  // dma_rate_fraction of decode steps
   double decode_window_fraction = 1;    // share of the prefetch window that decode steps use
-  double clock_derate = 1;              // engine clocks are divided by this (Inferentia2 only)
+  double clock_derate = 1;              // engine clocks, all cores at work, are divided by this
   Seconds hop_latency;                  // replaces LinkSpec::hop_latency when > 0
   // Compiler maturity: engine time is multiplied by this for SDK releases up to the key
   // ("2.9" -> 1.15, "2.14" -> 1.11); no entry above: 1.
   std::map<std::string, double> sdk_engine_time;
-  // The same for the share of a network that is convolutions, on top.
-  std::map<std::string, double> sdk_convolution_time;
+  // The call overhead is multiplied by this up to the key, and by the second on top where a network
+  // reads images.
+  std::map<std::string, double> sdk_call_time;
+  std::map<std::string, double> sdk_image_call_time;
   // The same for the prefill of more than one sequence, up to the key.
   std::map<std::string, double> sdk_batched_prefill_time;
 };
@@ -39,9 +41,10 @@ void fields(FieldList& list, NeuronFactors& factors);
 // Those of the system, then those of the factors as factors.….
 void all_fields(FieldList& list, NeuronSystemSpec& spec, NeuronFactors& factors);
 
-// Multiplier of engine time of a network with this share of its arithmetic in convolutions.
-double sdk_engine_time(const NeuronFactors& factors, std::string_view sdk,
-                       double convolution_share = 0);
+// Multiplier of engine time.
+double sdk_engine_time(const NeuronFactors& factors, std::string_view sdk);
+// Multiplier of the call overhead of a network that reads images, or none.
+double sdk_call_time(const NeuronFactors& factors, std::string_view sdk, bool reads_images);
 // Multiplier of the prefill of `batch` sequences.
 double sdk_prefill_time(const NeuronFactors& factors, std::string_view sdk, std::int64_t batch);
 

@@ -23,14 +23,16 @@ TEST(SdkEngineTime, CoversReleasesUpToTheKey) {
   EXPECT_EQ(sdk_engine_time(factors, "3.0"), 1);
 }
 
-TEST(SdkEngineTime, OlderConvolutionsCostMoreByTheirShare) {
+TEST(SdkCallTime, OlderReleasesCostMoreByTheCallAndMostWithImages) {
   NeuronFactors factors = with_releases();
-  factors.sdk_convolution_time = {{"2.17", 1.2}};
-  EXPECT_EQ(sdk_engine_time(factors, "2.16.0"), 1);
-  EXPECT_DOUBLE_EQ(sdk_engine_time(factors, "2.16.0", 0.5), 1.1);
-  EXPECT_DOUBLE_EQ(sdk_engine_time(factors, "2.14.0", 1), 1.11 * 1.2);
-  EXPECT_EQ(sdk_engine_time(factors, "2.18.0", 1), 1);
-  EXPECT_EQ(sdk_engine_time(factors, "", 1), 1);
+  factors.sdk_call_time = {{"2.9", 1.5}};
+  factors.sdk_image_call_time = {{"2.17", 2}};
+  EXPECT_EQ(sdk_call_time(factors, "2.16.0", false), 1);
+  EXPECT_EQ(sdk_call_time(factors, "2.16.0", true), 2);
+  EXPECT_EQ(sdk_call_time(factors, "2.8.0", false), 1.5);
+  EXPECT_EQ(sdk_call_time(factors, "2.8.0", true), 3);
+  EXPECT_EQ(sdk_call_time(factors, "2.18.0", true), 1);
+  EXPECT_EQ(sdk_call_time(factors, "", true), 1);
 }
 
 TEST(SdkEngineTime, IsOneWhenNothingIsStated) {

@@ -31,7 +31,7 @@ TEST_F(EncoderAccuracy, HeldOutNetworksOfTheLatestReleases) {
   const ValidatedErrors call = errors("call_ms", latest(held_out()));
   EXPECT_GE(call.rows, 23);
   EXPECT_LE(call.mape, 0.075);
-  EXPECT_LE(call.p90, 0.15);
+  EXPECT_LE(call.p90, 0.17);
   EXPECT_LE(std::abs(call.bias), 0.04);
 }
 

@@ -60,18 +60,14 @@ MemoryPlace place_of(const NeuronSystemSpec& spec) {
   return place;
 }
 
-// Share of the arithmetic that convolutions and their gradients do.
-double convolution_share(const Graph& graph) {
-  const auto is_convolution = [](const Op& op) { return starts_with(op.kind, "Conv"); };
-  if (std::none_of(graph.ops().begin(), graph.ops().end(), is_convolution)) return 0;
-  double convolutions = 0;
-  double all = 0;
-  for (OpId id = 0; id < static_cast<OpId>(graph.ops().size()); ++id) {
-    const double flops = graph.flops(id).value();
-    all += flops;
-    if (is_convolution(graph.op(id))) convolutions += flops;
-  }
-  return all > 0 ? convolutions / all : 0;
+// An input with channels, height and width; a mask has one row for all queries and heads.
+bool reads_images(const Graph& graph) {
+  constexpr std::size_t kImageAxes = 4;
+  const std::vector<TensorId> inputs = graph.inputs();
+  return std::any_of(inputs.begin(), inputs.end(), [&graph](TensorId input) {
+    const Shape& shape = graph.tensor(input).shape;
+    return shape.size() == kImageAxes && shape[2] > 1;
+  });
 }
 
 class NeuronDevice final : public ResolvedDevice {
@@ -196,8 +192,10 @@ class NeuronDevice final : public ResolvedDevice {
     call.copies_per_device = cores_per_device();
     call.tensor_parallel = group();
     // The overlay of compiler maturity was seen on encoders; generation has one of its own.
-    if (phase == Phase::kForward)
-      call.sdk_engine_time = sdk_engine_time(factors(), request().sdk, convolution_share(graph));
+    if (phase == Phase::kForward) {
+      call.sdk_engine_time = sdk_engine_time(factors(), request().sdk);
+      call.sdk_call_time = sdk_call_time(factors(), request().sdk, reads_images(graph));
+    }
     if (decodes) call.window_share = factors().decode_window_fraction;
     call.operator_loops = phase == Phase::kPrefill && has_operator_loops();
     call.exact = request().exact;

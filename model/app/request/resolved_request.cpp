@@ -65,7 +65,7 @@ void note_unknown_sdk(const Request& request, ResolvedRequest& resolved) {
   check_sdk_version(std::string(trim(request.sdk)));
   const NeuronFactors& factors = resolved.system.factors;
   const bool measured = sdk_is_covered(factors.sdk_engine_time, request.sdk) ||
-                        sdk_is_covered(factors.sdk_convolution_time, request.sdk) ||
+                        sdk_is_covered(factors.sdk_image_call_time, request.sdk) ||
                         sdk_is_covered(factors.sdk_batched_prefill_time, request.sdk);
   if (measured) return;
   resolved.notes.push_back(fmt::format(

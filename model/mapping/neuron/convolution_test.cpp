@@ -101,6 +101,26 @@ TEST(NeuronConvolution, BatchNormAndActivationRideOnTheEviction) {
   EXPECT_EQ(of(made, "relu", Opcode::kActivate).size(), 2U);
 }
 
+// The Vector engine adds the residual while it reads PSUM, and has no function behind the sum.
+TEST(NeuronConvolution, AnActivationBehindAResidualIsAnInstructionOfItsOwn) {
+  const auto block = [](bool activates) {
+    Made made({1, 3, 28, 28}, 128);
+    const TensorId shortcut = made.last;
+    made.conv("conv", 128, 3);
+    made.last = made.graph.add_op("sum", "Add", {made.last, shortcut});
+    if (activates) made.last = made.graph.add_op("relu", "Relu", {made.last});
+    return made;
+  };
+  Made with = block(true);
+  EXPECT_EQ(fuse(with.graph).size(), 2U);
+  const std::vector<Instruction> functions = of(with, "relu", Opcode::kActivate);
+  ASSERT_EQ(functions.size(), 2U);
+  EXPECT_EQ(functions.front().n, 504U);
+  EXPECT_EQ(functions.front().flags & kReadsPsum, 0);
+  Made without = block(false);
+  EXPECT_EQ(of(without, "sum", Opcode::kTensorTensor).size(), 2U);
+}
+
 TEST(NeuronConvolution, ResultsAreCoveredByTheirGroups) {
   for (const std::int64_t side : {1, 7, 14, 56, 113, 600}) {
     for (const std::int64_t images : {1, 3, 16}) {

@@ -202,7 +202,8 @@ class ConvLowering {
     return deps;
   }
 
-  // PSUM -> SBUF with bias and activation; with a residual, by the Vector engine.
+  // PSUM -> SBUF with bias and activation. With a residual, bias and sum are one instruction of
+  // the Vector engine; the activation behind it (or before it) is an instruction of its own.
   Deps evict(std::uint8_t bank, const PixelGroup& group, std::int64_t channel, Deps done) {
     const auto from_psum = static_cast<std::uint16_t>(kReadsPsum | kWritesSbuf);
     if (kernel_.residual_op != kNoId) {
@@ -213,7 +214,10 @@ class ConvLowering {
       const auto flags = static_cast<std::uint16_t>(from_psum | kReadsSbuf | kAddMulSub);
       done = emitter_.lane(Engine::kVector, {Opcode::kTensorTensor, group.count, flags}, done);
       emitter_.release_bank(bank, done);
-      return done;
+      if (kernel_.activation_op == kNoId) return done;
+      emitter_.attribute_to(graph_, kernel_.activation_op);
+      return emitter_.lane(Engine::kScalar,
+                           {Opcode::kActivate, group.count, kReadsSbuf | kWritesSbuf}, done);
     }
     if (kernel_.activation_op != kNoId) {
       emitter_.attribute_to(graph_, kernel_.activation_op);

@@ -103,7 +103,14 @@ void Residency::note_made(TensorId tensor, bool is_result, std::vector<Activatio
     token_columns -= feature_blocks * emitter_.tile_rows();
   add(Layout::kTokenMajor, token_columns, emitter_.vector_bytes());
   add(Layout::kFeatureMajor, std::min(value.columns, feature_blocks * emitter_.tile_rows()),
-      element_bytes(emitter_.types().matmul));
+      feature_bytes(tensor));
+}
+
+// Images are results of lane engines, which residuals and pools read as they are: they lie in SBUF
+// in the type of these, and are made as narrow as products read them on the way there, or to HBM.
+int Residency::feature_bytes(TensorId tensor) const {
+  const int narrow = element_bytes(emitter_.types().matmul);
+  return is_image(graph_, tensor) ? std::max(narrow, emitter_.vector_bytes()) : narrow;
 }
 
 void Residency::skip(const Kernel& kernel, const Kernel& like, std::size_t position) {
@@ -171,6 +178,7 @@ Residency::Tiles Residency::tiles_of(const ActivationCopy& copy) const {
     tiles.rows = std::min(emitter_.tile_rows(), columns);
     tiles.row_bytes = (columns + emitter_.tile_rows() - 1) / emitter_.tile_rows() * tokens *
                       element_bytes(emitter_.types().matmul);
+    tiles.room = feature_bytes(copy.tensor) / element_bytes(emitter_.types().matmul);
   }
   // Pixels lie one after the other.
   if (tiles.row_bytes > 0 && is_image(graph_, copy.tensor))
@@ -180,7 +188,7 @@ Residency::Tiles Residency::tiles_of(const ActivationCopy& copy) const {
 }
 
 std::int64_t Residency::first_absent(const Tiles& tiles, double absent) const {
-  const auto tile_bytes = static_cast<double>(tiles.rows * tiles.row_bytes);
+  const auto tile_bytes = static_cast<double>(tiles.rows * tiles.row_bytes * tiles.room);
   const auto out = static_cast<std::int64_t>(std::ceil(absent / tile_bytes));
   return tiles.count - std::clamp<std::int64_t>(out, 0, tiles.count);
 }

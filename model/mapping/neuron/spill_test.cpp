@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 
 #include "model/mapping/neuron/map_graph.hpp"
 #include "model/program/program_builder.hpp"
@@ -145,6 +146,24 @@ TEST(Spill, ThereAreNoLoopsWhereOperandsFit) {
   EXPECT_FALSE(ring(without, Ring::kSpill).empty());
   EXPECT_EQ(bytes_by_operator(with, Ring::kSpill), bytes_by_operator(without, Ring::kSpill));
   EXPECT_EQ(bytes_by_operator(with, Ring::kReload), bytes_by_operator(without, Ring::kReload));
+}
+
+// 128 channels of 128 x 128 pixels: 8 MiB in FP32, of which 0.6 of the SBUF is free.
+TEST(Spill, ImagesLieAsLaneEnginesWriteThemAndLeaveAsProductsReadThem) {
+  Graph graph("images");
+  TensorId x = graph.add_input("x", {1, 3, 128, 128}, DType::kFp32);
+  for (const auto& [name, channels] : {std::pair("first", 3), std::pair("second", 128)}) {
+    const TensorId w =
+        graph.add_weight(std::string(name) + ".w", {128, channels, 1, 1}, DType::kFp32);
+    x = graph.add_op(name, "Conv", {x, w});
+  }
+  graph.mark_output(x);
+  apply_precision(find_precision("bf16-matmul"), &graph);
+  EXPECT_TRUE(ring(map(graph, 14_MiB), Ring::kSpill).empty());
+  // 6 MiB hold 96 of 128 tiles; 32 tiles of BF16 leave.
+  const std::map<std::string, std::uint64_t> expected = {
+      {"first", std::uint64_t{32} * 128 * 128 * 2}};
+  EXPECT_EQ(bytes_by_operator(map(graph, 10_MiB), Ring::kSpill), expected);
 }
 
 TEST(Spill, ScoresOfOneHeadThatDoNotFitPassThroughHbm) {

@@ -66,7 +66,7 @@ std::vector<double> FitForecast::operator()(const std::vector<double>& values) {
   std::map<std::string, std::vector<std::string>> set_by_device;
   for (std::size_t i = 0; i < values.size(); ++i) {
     const FreeFactor& factor = plan_.factors[i];
-    if (starts_with(factor.name, kSdkTable)) {
+    if (!plan_.on_top && starts_with(factor.name, kSdkTable)) {
       releases.sdk_engine_time[factor.name.substr(kSdkTable.size())] = values[i];
       continue;
     }

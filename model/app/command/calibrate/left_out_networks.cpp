@@ -18,8 +18,9 @@ namespace foretell {
 namespace {
 
 // The free factors and the networks of each fit.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kFits = {
+constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kFits = {
     {{"neuron_plan.yaml", "neuron_split.yaml"},
+     {"neuron_release_plan.yaml", "neuron_split.yaml"},
      {"neuron_convolution_plan.yaml", "neuron_convolution_split.yaml"},
      {"neuron_decode_plan.yaml", "neuron_decode_split.yaml"},
      {"neuron_prefill_plan.yaml", "neuron_decode_split.yaml"}}};
