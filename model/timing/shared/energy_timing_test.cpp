@@ -9,7 +9,7 @@ namespace {
 
 DeviceEnergy some_energy() {
   DeviceEnergy energy;
-  energy.facts = {100, 0.985, 50, 0.5, 0.7, 0.2};
+  energy.facts = {Watts(100), 0.985, 50, 0.5, 0.7, 0.2};
   energy.factors = {1, 0.5, 0.3, 0.15, 1, 10, 100, 10, 1, 60};
   return energy;
 }
