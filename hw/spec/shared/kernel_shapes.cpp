@@ -182,6 +182,8 @@ void fields(FieldList& list, LoopShapes& shapes) {
   list.count("chunks_of_thread", shapes.chunks_of_thread, kWhole, "Of row-wise work.");
   list.value("layout_passes", shapes.layout_passes, kAny,
              "Times that the bytes of weights pass a core that lays them out.");
+  list.count("memory_turns", shapes.memory_turns, kWhole,
+             "Times that a core asks the memory in a run of equal chunks.");
 }
 
 void fields(FieldList& list, KernelShapes& shapes) {

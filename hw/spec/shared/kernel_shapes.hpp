@@ -120,6 +120,7 @@ struct LoopShapes {
   int least_rows = 0;
   int chunks_of_thread = 0;
   double layout_passes = 0;
+  int memory_turns = 0;
 };
 
 struct KernelShapes {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "hw/spec/shared/kernel_shapes.hpp"
 #include "model/base/errors.hpp"
 #include "model/components/shared/memory_server.hpp"
 #include "model/components/shared/stream_registry.hpp"
@@ -14,10 +15,6 @@ namespace foretell {
 namespace {
 
 constexpr const char* kMemoryKey = "device.dram.model";
-// Pieces of a run of equal chunks on one core, each of which asks the memory once. Not a mere
-// setting: with 64 of them loops of networks take up to 7 % longer, and the factors of CPUs were
-// fitted with 8.
-constexpr std::int64_t kPieces = 8;
 
 // The bank model knows the timings of stacked memories alone.
 const std::string& without_banks(const std::string& memory_model) {
@@ -28,11 +25,12 @@ const std::string& without_banks(const std::string& memory_model) {
                   kMemoryKey, kRateModel));
 }
 
-// At most kPieces of each run, so that cores take turns at the memory.
+// A few of each run, so that cores take turns at the memory.
 std::vector<CpuChunkRun> in_pieces(const std::vector<CpuChunkRun>& runs) {
+  const std::int64_t most = kernel_shapes().loops.memory_turns;
   std::vector<CpuChunkRun> pieces;
   for (const CpuChunkRun& run : runs) {
-    const std::int64_t wanted = std::min(kPieces, run.count);
+    const std::int64_t wanted = std::min(most, run.count);
     for (std::int64_t i = 0; i < wanted; ++i) {
       CpuChunkRun piece = run;
       piece.count = run.count * (i + 1) / wanted - run.count * i / wanted;
