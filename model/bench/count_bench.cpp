@@ -19,7 +19,7 @@ namespace {
 
 constexpr int kTiles = 10'000;
 constexpr int kGrids = 2'000;
-constexpr int kPairs = 60;
+constexpr int kPairs = 300;
 constexpr double kMsPerSecond = 1e3;
 
 double cpu_seconds() {
