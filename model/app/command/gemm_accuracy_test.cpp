@@ -52,14 +52,14 @@ INSTANTIATE_TEST_SUITE_P(
         Limit{"h100_sxm", "trtllm", "bf16", 4.7}, Limit{"h200_sxm", "trtllm", "bf16", 4.7},
         Limit{"a100_sxm", "trtllm", "bf16", 6.8}, Limit{"b200_sxm", "trtllm", "bf16", 7.7},
         Limit{"h100_sxm", "trtllm", "fp8", 3.8}, Limit{"h200_sxm", "trtllm", "fp8", 3.8},
-        Limit{"b200_sxm", "trtllm", "fp8", 4.7}, Limit{"h100_sxm", "trtllm", "fp8_block", 6},
+        Limit{"b200_sxm", "trtllm", "fp8", 4.7}, Limit{"h100_sxm", "trtllm", "fp8_block", 6.2},
         Limit{"h200_sxm", "trtllm", "fp8_block", 6}, Limit{"b200_sxm", "trtllm", "fp8_block", 4.7},
         Limit{"b200_sxm", "trtllm", "nvfp4", 3.9}, Limit{"a100_sxm", "trtllm", "int8_sq", 7},
         Limit{"a100_sxm", "trtllm", "int8_wo", 8}, Limit{"a100_sxm", "trtllm", "int4_wo", 9.6},
         Limit{"h200_sxm", "trtllm", "int8_sq", 8.7}, Limit{"h200_sxm", "trtllm", "int8_wo", 9},
-        Limit{"h200_sxm", "trtllm", "int4_wo", 9.6}, Limit{"h100_sxm", "sglang", "fp8", 8.1},
+        Limit{"h200_sxm", "trtllm", "int4_wo", 9.6}, Limit{"h100_sxm", "sglang", "fp8", 8.3},
         Limit{"h200_sxm", "sglang", "fp8", 9}, Limit{"h100_sxm", "sglang", "fp8_block", 10},
-        Limit{"h200_sxm", "sglang", "fp8_block", 11}, Limit{"b200_sxm", "sglang", "fp8", 9.2},
+        Limit{"h200_sxm", "sglang", "fp8_block", 11.2}, Limit{"b200_sxm", "sglang", "fp8", 9.2},
         Limit{"h100_sxm", "vllm", "fp8", 6.3}, Limit{"h200_sxm", "vllm", "fp8", 6.4}));
 
 class GemmTransfer : public ::testing::TestWithParam<Limit> {};
@@ -75,7 +75,7 @@ INSTANTIATE_TEST_SUITE_P(
     Gpus, GemmTransfer,
     ::testing::Values(
         Limit{"h200_sxm", "trtllm", "bf16", 5.5}, Limit{"h100_sxm", "trtllm", "bf16", 18},
-        Limit{"h200_sxm", "trtllm", "fp8", 5.5}, Limit{"h200_sxm", "trtllm", "fp8_block", 6.2},
+        Limit{"h200_sxm", "trtllm", "fp8", 5.5}, Limit{"h200_sxm", "trtllm", "fp8_block", 6.4},
         Limit{"h200_sxm", "trtllm", "int8_sq", 18}, Limit{"h200_sxm", "trtllm", "int8_wo", 18},
         Limit{"h200_sxm", "trtllm", "int4_wo", 18}, Limit{"b200_sxm", "trtllm", "bf16", 18},
         Limit{"b200_sxm", "trtllm", "fp8", 18}, Limit{"b200_sxm", "trtllm", "fp8_block", 18},
