@@ -1,6 +1,7 @@
 // Arrays, memories and lanes of other sizes than those that anybody has built.
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <string>
 
 #include "calib/fitted/neuron/neuron_factors.hpp"
@@ -128,6 +129,31 @@ TEST(NeuronSizes, MoreLanesBanksAndWiderMovesAreNeverSlower) {
   NeuronSystemSpec narrow = base;
   narrow.device.core.tensor.max_moving = 128;
   EXPECT_GE(run(graph, narrow).metrics.device / before, 0.999);
+}
+
+// A tile that is not full costs lanes as much as one that is: lengths between two multiples of the
+// array lie between them, and one token more never helps.
+TEST(NeuronSizes, LengthsThatFillNoTileLieBetweenThoseThatDo) {
+  for (const std::int64_t batch : {1, 3}) {
+    Seconds last{};
+    for (const std::int64_t tokens : {64, 65, 127, 128, 129, 196, 197, 198, 255, 256, 257}) {
+      const Seconds call =
+          run(network("distilbert-base-uncased", batch, tokens), exemplar_inf2()).metrics.call;
+      EXPECT_GE(call, last) << batch << " x " << tokens;
+      last = call;
+    }
+  }
+}
+
+// 196 places and a class token.
+TEST(NeuronSizes, MoreImagesOfATransformerTakeLongerTogether) {
+  Seconds last{};
+  for (std::int64_t batch = 1; batch <= 5; ++batch) {
+    const Seconds call =
+        run(network("google/vit-base-patch16-224", batch, 0), exemplar_inf2()).metrics.call;
+    EXPECT_GT(call, last) << batch;
+    last = call;
+  }
 }
 
 }  // namespace

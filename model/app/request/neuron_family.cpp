@@ -249,6 +249,7 @@ class NeuronFamily final : public DeviceFamily {
     sheet.limits.ranks = 1;  // exchanges in rounds are programs of GPUs
     RunSettings settings;
     settings.sdk_engine_time = sdk_engine_time(system.factors, request.sdk);
+    settings.sdk_call_time = sdk_call_time(system.factors, request.sdk, false);
     sheet.execute = [system, settings](const Program& program) {
       return foretell::simulate(system.spec, system.factors, settings, program);
     };
