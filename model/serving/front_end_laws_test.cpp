@@ -79,7 +79,7 @@ TEST(FrontEndLaws, OfflineRequestsNeedNoTokenizer) {
   setup.load = &load;
   setup.serving.rules = rules;
   setup.serving.timer = &timer;
-  EXPECT_NEAR(run_service(setup).end_s, 0.001, 1e-6);
+  EXPECT_NEAR(run_service(setup).end.value(), 0.001, 1e-6);
 }
 
 // A request that comes while others are answered waits for the process that sends their tokens, at
@@ -107,7 +107,7 @@ TEST(FrontEndLaws, KernelsAreLoadedOnce) {
   const ServiceResult whole = serve_clients(1, 3, always(64), always(4), rules, 0.001);
   EXPECT_NEAR(whole.requests[0].first_s, 3.001, 1e-6);
   EXPECT_NEAR(whole.requests[1].first_s, 0.001, 1e-6);
-  EXPECT_NEAR(whole.end_s, 3 + 3 * 4 * 0.001, 1e-6);
+  EXPECT_NEAR(whole.end.value(), 3 + 3 * 4 * 0.001, 1e-6);
   const ServiceResult pieces = serve_clients(1, 3, always(150), always(4), rules, 0.001);
   EXPECT_NEAR(pieces.requests[0].first_s, 3 + 7 + 0.002, 1e-6);
   EXPECT_NEAR(pieces.requests[1].first_s, 0.002, 1e-6);
