@@ -42,7 +42,7 @@ TEST(Routing, RanksShareBalancedTokensEvenly) {
 
 // Against tokens that are dealt out: the mean of the largest share of any rank.
 TEST(Routing, TheBusiestRankOfARandomRoutingHasMore) {
-  constexpr int kDraws = 400;
+  constexpr int kDraws = 150;
   std::mt19937 engine(7);
   for (const std::int64_t ranks : {2, 4, 8, 32}) {
     for (const std::int64_t tokens : {4, 64, 256}) {
@@ -62,7 +62,8 @@ TEST(Routing, TheBusiestRankOfARandomRoutingHasMore) {
       const double expected = sum / kDraws;
       const auto rows = static_cast<double>(total(rows_per_expert({}, routed)));
       EXPECT_NEAR(rows, expected, std::max(1.0, 0.04 * expected)) << ranks << " " << tokens;
-      EXPECT_GT(rows, static_cast<double>(tokens * 8 / ranks)) << ranks << " " << tokens;
+      EXPECT_GT(rows, static_cast<double>(tokens * 8) / static_cast<double>(ranks))
+          << ranks << " " << tokens;
     }
   }
 }
