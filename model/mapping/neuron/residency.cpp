@@ -181,9 +181,10 @@ Residency::Tiles Residency::tiles_of(const ActivationCopy& copy) const {
     tiles.room = feature_bytes(copy.tensor) / element_bytes(emitter_.types().matmul);
   }
   // Pixels lie one after the other.
-  if (tiles.row_bytes > 0 && is_image(graph_, copy.tensor))
+  if (tiles.row_bytes > 0 && is_image(graph_, copy.tensor)) {
     tiles.at_once = std::max<std::int64_t>(
         1, static_cast<std::int64_t>(emitter_.stream_row()) / tiles.row_bytes);
+  }
   return tiles;
 }
 
