@@ -52,8 +52,8 @@ struct PowerLaw {
 
 // Rows of every expert of the busiest rank that gets any; small and large ones take turns, as their
 // order says nothing. Without any row: one expert with one row. Conserves tokens: the rows of all
-// ranks of a balanced routing sum up to tokens * top_k, give or take rounding. Only a power law asks
-// for `law`.
+// ranks of a balanced routing sum up to tokens * top_k, give or take rounding. Only a power law
+// asks for `law`.
 std::vector<std::int64_t> rows_per_expert(const ExpertRouting& routing, const RoutedTokens& routed,
                                           const PowerLaw& law = {});
 
