@@ -24,6 +24,15 @@ Request llama_on(const char* system, int tp) {
   return request;
 }
 
+Request experts_on_eight() {
+  Request request;
+  request.system = "h200-sxm-x8";
+  request.workload = "Qwen3-30B-A3B";
+  request.dtype = "bf16";
+  request.tp = 1;
+  return request;
+}
+
 TEST(StepTimerLaws, InterpolationIsWithinHalfAPercentOfExact) {
   GpuStepTimer exact(llama_on("h100-sxm-x8", 8), true);
   GpuStepTimer quick(llama_on("h100-sxm-x8", 8), false);
@@ -52,11 +61,7 @@ TEST(StepTimerLaws, InterpolationIsWithinHalfAPercentOfExact) {
 // Experts get the tokens of all ranks: fewer from the others is never slower, and a GPU of eight
 // that divide the experts holds fewer weights than one that holds all.
 TEST(StepTimerLaws, RanksShareExpertsAndKeepTheirAttention) {
-  Request request;
-  request.system = "h200-sxm-x8";
-  request.workload = "Qwen3-30B-A3B";
-  request.dtype = "bf16";
-  request.tp = 1;
+  Request request = experts_on_eight();
   GpuStepTimer alone(request, false);
   request.attention_dp = 8;
   request.ep = 8;
@@ -79,11 +84,7 @@ TEST(StepTimerLaws, RanksShareExpertsAndKeepTheirAttention) {
 // What two halves exchange passes beside what they compute; attention hides more of it, and sizes
 // between those that were executed are as good as without halves.
 TEST(StepTimerLaws, HalvesThatTakeTurnsHideWhatTheyExchange) {
-  Request request;
-  request.system = "h200-sxm-x8";
-  request.workload = "Qwen3-30B-A3B";
-  request.dtype = "bf16";
-  request.tp = 1;
+  Request request = experts_on_eight();
   request.attention_dp = 8;
   request.ep = 8;
   GpuStepTimer whole(request, false);
