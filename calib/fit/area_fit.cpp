@@ -13,8 +13,8 @@
 namespace foretell {
 namespace {
 
-constexpr std::size_t kParts = 6;  // of area_part_names()
-using PartSizes = std::array<double, kParts>;
+constexpr std::size_t kAreaParts = 6;  // of area_part_names()
+using PartSizes = std::array<double, kAreaParts>;
 
 struct KnownDie {
   std::string name;
@@ -112,7 +112,7 @@ class AreaFit {
   double error_of(std::size_t index, const FittedArea& by) const {
     const PartSizes x = counts_of(known_.dies[index], by.logic);
     double area = 0;
-    for (std::size_t i = 0; i < kParts; ++i) area += x[i] * by.parts[i];
+    for (std::size_t i = 0; i < kAreaParts; ++i) area += x[i] * by.parts[i];
     return area / known_.dies[index].area - 1;
   }
 
@@ -136,7 +136,7 @@ class AreaFit {
       for (double& count : row) count /= known_.dies[i].area;
       rows.push_back(row);
     }
-    std::array<bool, kParts> used{};
+    std::array<bool, kAreaParts> used{};
     used.fill(true);
     for (;;) {
       const PartSizes sizes = solved(rows, used);
@@ -148,28 +148,28 @@ class AreaFit {
 
   // Normal equations of sum of parts = 1, by elimination; parts that are not used are 0.
   static PartSizes solved(const std::vector<PartSizes>& rows,
-                          const std::array<bool, kParts>& used) {
-    std::array<PartSizes, kParts> a{};
+                          const std::array<bool, kAreaParts>& used) {
+    std::array<PartSizes, kAreaParts> a{};
     PartSizes b{};
-    for (std::size_t i = 0; i < kParts; ++i) {
+    for (std::size_t i = 0; i < kAreaParts; ++i) {
       for (const PartSizes& row : rows) {
         b[i] += used[i] ? row[i] : 0;
-        for (std::size_t j = 0; j < kParts; ++j)
+        for (std::size_t j = 0; j < kAreaParts; ++j)
           a[i][j] += used[i] && used[j] ? row[i] * row[j] : 0;
       }
       if (!used[i]) a[i][i] = 1;
     }
-    for (std::size_t i = 0; i < kParts; ++i) {
-      for (std::size_t j = i + 1; j < kParts; ++j) {
+    for (std::size_t i = 0; i < kAreaParts; ++i) {
+      for (std::size_t j = i + 1; j < kAreaParts; ++j) {
         const double factor = a[j][i] / a[i][i];
-        for (std::size_t k = i; k < kParts; ++k) a[j][k] -= factor * a[i][k];
+        for (std::size_t k = i; k < kAreaParts; ++k) a[j][k] -= factor * a[i][k];
         b[j] -= factor * b[i];
       }
     }
     PartSizes sizes{};
-    for (std::size_t i = kParts; i-- > 0;) {
+    for (std::size_t i = kAreaParts; i-- > 0;) {
       double rest = b[i];
-      for (std::size_t j = i + 1; j < kParts; ++j) rest -= a[i][j] * sizes[j];
+      for (std::size_t j = i + 1; j < kAreaParts; ++j) rest -= a[i][j] * sizes[j];
       sizes[i] = rest / a[i][i];
     }
     return sizes;
@@ -180,9 +180,9 @@ class AreaFit {
 
 }  // namespace
 
-const std::array<const char*, kParts>& area_part_names() {
-  static constexpr std::array<const char*, kParts> kNames = {"sm",      "array", "sram",
-                                                             "channel", "stack", "base"};
+const std::array<const char*, kAreaParts>& area_part_names() {
+  static constexpr std::array<const char*, kAreaParts> kNames = {"sm",      "array", "sram",
+                                                                 "channel", "stack", "base"};
   return kNames;
 }
 

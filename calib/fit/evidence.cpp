@@ -11,10 +11,6 @@
 namespace foretell {
 namespace {
 
-constexpr double kSlopeStep = 0.15;
-constexpr double kLowTail = 0.1;  // an 80 % interval leaves 10 % on each side
-constexpr double kHighTail = 0.9;
-
 // Four significant digits, with the unit.
 std::string text_of(const Field& field, double logarithm) {
   const double value = rounded_to(std::exp(logarithm), 4);

@@ -15,16 +15,13 @@ namespace foretell {
 namespace {
 
 // Lengths in scaled coordinates: widths of the priors.
-constexpr double kSlopeStep = 0.15;
 constexpr double kFirstReach = 1.5;   // how far a linearisation is believed
 constexpr double kShortReach = 0.05;  // below it a search has arrived
 constexpr double kGain = 0.01;        // of the loss; less is no progress
 constexpr int kMaxRounds = 8;
 constexpr double kPolishStep = 0.1;
-constexpr double kLongStep = 0.5;     // times the number of the start, without a belief
-constexpr double kStartSpread = 1.5;  // starts lie within this many widths of the prior
-constexpr double kLowTail = 0.1;      // an 80 % interval leaves 10 % on each side
-constexpr double kHighTail = 0.9;
+constexpr double kLongStep = 0.5;       // times the number of the start, without a belief
+constexpr double kStartSpread = 1.5;    // starts lie within this many widths of the prior
 constexpr double kNormalTail = 1.2816;  // deviations from the middle to the 90 % point
 
 class Fitter {

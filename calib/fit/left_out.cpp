@@ -7,11 +7,6 @@
 #include "model/base/errors.hpp"
 
 namespace foretell {
-namespace {
-
-constexpr double kSlopeStep = 0.15;  // widths of a prior, as a fit takes them
-
-}  // namespace
 
 std::vector<double> moved_without_group(const FitProblem& problem, const Point& at,
                                         const std::vector<std::string>& groups) {

@@ -21,6 +21,12 @@ struct Linearisation {
   std::vector<std::vector<double>> slope;
 };
 
+// Step of the fits, in widths of the priors.
+inline constexpr double kSlopeStep = 0.15;
+// An 80 % interval leaves 10 % on each side.
+inline constexpr double kLowTail = 0.1;
+inline constexpr double kHighTail = 0.9;
+
 // Differences of `step` in scaled coordinates: wide, so that the small steps of a simulator do not
 // count. Central ones take 2 forecasts per factor (and are one-sided at an end of the box), forward
 // ones take 1 (backward at the upper end).

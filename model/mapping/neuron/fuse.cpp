@@ -10,6 +10,7 @@
 #include "model/base/kept_inputs.hpp"
 #include "model/mapping/neuron/image.hpp"
 #include "model/mapping/neuron/kernel.hpp"
+#include "model/mapping/neuron/neuron_fusion.hpp"
 #include "model/mapping/shared/epilogue.hpp"
 #include "model/mapping/shared/fusion_walk.hpp"
 #include "model/mapping/shared/graph_patterns.hpp"
@@ -25,11 +26,9 @@ struct NeuronFusion {
                      "short_conv", "compress", "indexer", "general"}};
 };
 
-const FusionTable& fusion_table() { return kept<NeuronFusion>().table; }
-
 class Fuser : private FusionWalk {
  public:
-  explicit Fuser(const Graph& graph) : FusionWalk(graph, fusion_table()), graph_(graph) {}
+  explicit Fuser(const Graph& graph) : FusionWalk(graph, neuron_fusion()), graph_(graph) {}
 
   std::vector<Kernel> run() {
     walk();
@@ -247,6 +246,8 @@ class Fuser : private FusionWalk {
 
 }  // namespace
 
+const FusionTable& neuron_fusion() { return kept<NeuronFusion>().table; }
+
 std::int64_t column_count(const Shape& shape) { return shape.empty() ? 1 : shape.back(); }
 std::int64_t row_count(const Shape& shape) {
   return element_count(shape) / std::max<std::int64_t>(1, column_count(shape));
@@ -268,7 +269,7 @@ View resolve_view(const Graph& graph, TensorId id) {
     const OpId producer = graph.tensor(view.tensor).producer;
     if (producer == kNoId) return view;
     const Op& op = graph.op(producer);
-    if (!fusion_table().is("views", op.kind) || touches_image(graph, op)) return view;
+    if (!neuron_fusion().is("views", op.kind) || touches_image(graph, op)) return view;
     if (op.kind == "Split") {
       for (const TensorId part : op.outputs) {
         if (part == view.tensor) break;

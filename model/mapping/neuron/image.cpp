@@ -1,30 +1,20 @@
 #include "model/mapping/neuron/image.hpp"
 
 #include <algorithm>
-#include <array>
 
-#include "model/mapping/neuron/kernel.hpp"
+#include "model/mapping/neuron/neuron_fusion.hpp"
 
 namespace foretell {
 namespace {
-
-constexpr std::array<std::string_view, 9> kImageKinds = {
-    "Conv",      "ConvTranspose", "MaxPool",   "AveragePool", "GlobalAveragePool",
-    "GroupNorm", "GlobalMaxPool", "BatchNorm", "Resize"};
-// Their result is an image when their first operand is one.
-constexpr std::array<std::string_view, 18> kKeepImages = {
-    "Gradient", "Add", "Sub",  "Mul", "Div",         "Gelu",   "Tanh", "Relu",  "Silu",
-    "Sigmoid",  "Exp", "Sqrt", "Erf", "Elementwise", "Concat", "Pad",  "Slice", "Split"};
 
 constexpr std::size_t kMinAxes = 3;
 constexpr std::size_t kMaxAxes = 5;
 
 // Gradients of what works on images.
 bool is_image_kind(const Op& op) {
-  if (is_one_of(op.kind, kImageKinds)) return true;
+  if (neuron_fusion().is("images", op.kind)) return true;
   if (op.kind != "Gradient") return false;
-  const std::string& of = std::get<std::string>(op.attributes.at("of"));
-  return of == "ChannelNorm" || of == "Pool" || of == "Resize";
+  return neuron_fusion().is("gradients_of_images", std::get<std::string>(op.attributes.at("of")));
 }
 
 bool is_read_as_image(const Graph& graph, TensorId id) {
@@ -46,7 +36,8 @@ bool is_image(const Graph& graph, TensorId id) {
     const Op& op = graph.op(tensor.producer);
     if (is_image_kind(op)) return true;
     const Shape& from = graph.tensor(op.inputs.front()).shape;
-    const bool keeps = is_one_of(op.kind, kKeepImages) && from.size() == tensor.shape.size();
+    const bool keeps =
+        neuron_fusion().is("keep_images", op.kind) && from.size() == tensor.shape.size();
     const bool flattens = op.kind == "Reshape" && from.size() > 1 && from[0] == tensor.shape[0] &&
                           from[1] == tensor.shape[1];
     if (!keeps && !flattens) return false;

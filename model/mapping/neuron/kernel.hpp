@@ -6,21 +6,12 @@
 // Slice) become views and cost nothing.
 #pragma once
 
-#include <algorithm>
-#include <array>
-#include <cstddef>
 #include <cstdint>
-#include <string_view>
 #include <vector>
 
 #include "workloads/ir/graph.hpp"
 
 namespace foretell {
-
-template <std::size_t N>
-bool is_one_of(std::string_view kind, const std::array<std::string_view, N>& kinds) {
-  return std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
-}
 
 enum class KernelKind {
   kLinear,

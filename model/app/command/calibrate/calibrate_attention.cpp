@@ -17,26 +17,26 @@
 namespace foretell {
 namespace {
 
-constexpr const char* kSplit =
+constexpr const char* kAttentionSplit =
     "configurations of heads, kv_heads and head_dim; 3 of 11 residues of heads + 3 kv_heads + "
     "7 head_dim / 64 are held out on every device";
 
-using Table = KernelTable<AttentionRow>;
+using AttentionTable = KernelTable<AttentionRow>;
 
-std::map<std::string, Table> read_tables(const GemmFitCommand& command,
-                                         const GpuDeviceSpec& device) {
+std::map<std::string, AttentionTable> read_attention_tables(const GemmFitCommand& command,
+                                                            const GpuDeviceSpec& device) {
   DeviceNames names(device.id);
-  std::map<std::string, Table> tables;
+  std::map<std::string, AttentionTable> tables;
   take_rows(command.table, [&](const NamedCells& cells, const CsvRow& row) {
     if (!names.is_device(cells.text(row, "gpu"))) return false;
     const AttentionRow call = read_attention_row(cells, row);
     if (!command.framework.empty() && call.framework != command.framework) return false;
     if (!command.dtype.empty() && call.dtype != command.dtype) return false;
     if (attention_part(call.shape) == Part::kVault) return false;
-    Table& table = tables[attention_table(call, device.architecture)];
+    AttentionTable& table = tables[attention_table(call, device.architecture)];
     table.version = cells.text(row, "version");
     const AttentionShape& shape = call.shape;
-    Table::Sample sample;
+    AttentionTable::Sample sample;
     sample.row = call;
     sample.measured = measured_time(cells, row);
     sample.family = fmt::format("{} {} {}", shape.heads, shape.key_heads, shape.head_dim);
@@ -56,10 +56,11 @@ int calibrate_attention(const GemmFitCommand& command, const Session& session) {
   const GpuDeviceSpec device = catalog.load(catalog.find_device(command.device)).spec.device;
   KernelFitSettings settings{"gpu_attention_plan.yaml", "configurations"};
   settings.leaves_families_out = false;  // enough are held out, and a fit takes a minute
-  KernelCalibration calibration(command, device, settings, attention_factors_folder(), kSplit,
-                                session);
-  calibration.run(read_tables(command, device), [&](const Table& table, KernelFitTask& task,
-                                                    const auto& calibrate) {
+  KernelCalibration calibration(command, device, settings, attention_factors_folder(),
+                                kAttentionSplit, session);
+  calibration.run(read_attention_tables(command, device), [&](const AttentionTable& table,
+                                                              KernelFitTask& task,
+                                                              const auto& calibrate) {
     if (table.fit.empty()) return;
     const AttentionLibrary library = library_of_table(device.architecture, task.name);
     const AttentionRow& like = table.fit.front().row;

@@ -17,13 +17,10 @@
 namespace foretell {
 namespace {
 
-constexpr const char* kSplit =
-    "families by the FNV-1a hash of their heads modulo 10: 0 to 4 are fitted to, 5 to 7 judge, 8 "
-    "and 9 are a vault that no fit reads";
 constexpr std::size_t kRows = 1000;
 constexpr int kEvaluations = 600;
 
-using Table = KernelTable<AttentionBlockWork>;
+using BlockTable = KernelTable<AttentionBlockWork>;
 
 // Few head counts are fitted to: what is left out together has the same heads and about as many
 // tokens and keys.
@@ -32,10 +29,11 @@ std::string left_out_with(const AttentionBlockRow& row) {
                      size_class(row.keys));
 }
 
-std::map<std::string, Table> read_tables(const GemmFitCommand& command, const GpuDeviceSpec& device,
-                                         AttentionBlockPredictor& predictor) {
+std::map<std::string, BlockTable> read_block_tables(const GemmFitCommand& command,
+                                                    const GpuDeviceSpec& device,
+                                                    AttentionBlockPredictor& predictor) {
   DeviceNames names(device.id);
-  std::map<std::string, Table> tables;
+  std::map<std::string, BlockTable> tables;
   take_rows(command.table, [&](const NamedCells& cells, const CsvRow& row) {
     if (!names.is_device(cells.text(row, "gpu"))) return false;
     if (!command.framework.empty() && cells.text(row, "framework") != command.framework) {
@@ -45,9 +43,9 @@ std::map<std::string, Table> read_tables(const GemmFitCommand& command, const Gp
     const Part part = part_of(attention_block_family(cells, row));
     if (part == Part::kVault) return false;
     const AttentionBlockRow call = read_attention_block_row(cells, row);
-    Table& table = tables[predictor.table(call)];
+    BlockTable& table = tables[predictor.table(call)];
     table.version = cells.text(row, "version");
-    Table::Sample sample;
+    BlockTable::Sample sample;
     sample.measured = measured_time(cells, row);
     sample.family = left_out_with(call);
     sample.op_class = call.product_dtype;
@@ -68,9 +66,9 @@ int calibrate_block(const GemmFitCommand& command, const Session& session) {
   settings.evaluations = kEvaluations;
   AttentionBlockPredictor predictor({}, "");
   KernelCalibration calibration(command, device, settings,
-                                factors_folder() / "gpu" / "attention_block", kSplit, session);
-  const std::map<std::string, Table> tables = read_tables(command, device, predictor);
-  calibration.run(tables, [&](const Table& table, KernelFitTask& task, const auto& calibrate) {
+                                factors_folder() / "gpu" / "attention_block", kPartSplit, session);
+  const std::map<std::string, BlockTable> tables = read_block_tables(command, device, predictor);
+  calibration.run(tables, [&](const BlockTable& table, KernelFitTask& task, const auto& calibrate) {
     if (table.fit.empty()) return;
     AttentionBlockFactors factors;
     FieldList list;

@@ -23,11 +23,11 @@
 namespace foretell {
 namespace {
 
-constexpr const char* kSplit =
+constexpr const char* kCollectiveSplit =
     "operation and number of GPUs; every operation on 4 GPUs is held out on every device";
 constexpr std::size_t kEveryRow = std::numeric_limits<std::size_t>::max();
 
-using Table = KernelTable<CollectiveRow>;
+using CollectiveTable = KernelTable<CollectiveRow>;
 
 bool is_newer(const std::string& version, const std::string& than) {
   return than.empty() || strverscmp(than.c_str(), version.c_str()) < 0;
@@ -35,10 +35,10 @@ bool is_newer(const std::string& version, const std::string& than) {
 
 // Factors are those of the newest version. A user has any: those that are held out of all versions
 // say how far predictions are.
-std::map<std::string, Table> read_tables(const GemmFitCommand& command,
-                                         const GpuDeviceSpec& device) {
+std::map<std::string, CollectiveTable> read_collective_tables(const GemmFitCommand& command,
+                                                              const GpuDeviceSpec& device) {
   DeviceNames names(device.id);
-  std::map<std::string, Table> tables;
+  std::map<std::string, CollectiveTable> tables;
   take_rows(command.table, [&](const NamedCells& cells, const CsvRow& row) {
     const CollectiveRow call = read_collective_row(cells, row);
     if (!names.is_device(call.gpu)) return false;
@@ -46,8 +46,8 @@ std::map<std::string, Table> read_tables(const GemmFitCommand& command,
     const bool is_common = call.library == kernel_libraries().choice().collectives;
     if (!is_common && !is_custom(call)) return false;
     if (collective_part(call.shape) == Part::kVault) return false;
-    Table& table = tables[collective_table(call)];
-    Table::Sample sample;
+    CollectiveTable& table = tables[collective_table(call)];
+    CollectiveTable::Sample sample;
     sample.row = call;
     sample.measured = measured_time(cells, row);
     sample.version = cells.text(row, "version");
@@ -61,10 +61,12 @@ std::map<std::string, Table> read_tables(const GemmFitCommand& command,
   });
   for (auto& [name, table] : tables) {
     const std::string fitted = table.version;
-    const auto is_other = [&](const Table::Sample& sample) { return sample.version != fitted; };
+    const auto is_other = [&](const CollectiveTable::Sample& sample) {
+      return sample.version != fitted;
+    };
     table.fit.erase(std::remove_if(table.fit.begin(), table.fit.end(), is_other), table.fit.end());
     for (auto* side : {&table.fit, &table.held_out}) {
-      for (Table::Sample& sample : *side) {
+      for (CollectiveTable::Sample& sample : *side) {
         if (sample.version == fitted) sample.version.clear();
       }
     }
@@ -81,24 +83,25 @@ int calibrate_collective(const GemmFitCommand& command, const Session& session) 
   settings.rows = kEveryRow;
   settings.evaluations = 6000;
   settings.leaves_families_out = false;  // sizes between those that are fitted to are no families
-  KernelCalibration calibration(command, device, settings, collective_factors_folder(), kSplit,
-                                session);
-  calibration.run(read_tables(command, device), [&](const Table& table, KernelFitTask& task,
-                                                    const auto& calibrate) {
-    if (table.fit.empty() || table.held_out.empty()) return;
-    LinkFactors factors;
-    FieldList list;
-    fields(list, factors);
-    task.fields = &list;
-    task.predictor = [&]() -> KernelFitTask::Predict {
-      return [&](bool held_out, std::size_t row) {
-        const CollectiveRow& call = (held_out ? table.held_out : table.fit)[row].row;
-        return is_custom(call) ? custom_time(device, factors, call.shape, shot_rule(call)).time
-                               : nccl_time(device, factors, call.shape).time;
-      };
-    };
-    calibrate();
-  });
+  KernelCalibration calibration(command, device, settings, collective_factors_folder(),
+                                kCollectiveSplit, session);
+  calibration.run(
+      read_collective_tables(command, device),
+      [&](const CollectiveTable& table, KernelFitTask& task, const auto& calibrate) {
+        if (table.fit.empty() || table.held_out.empty()) return;
+        LinkFactors factors;
+        FieldList list;
+        fields(list, factors);
+        task.fields = &list;
+        task.predictor = [&]() -> KernelFitTask::Predict {
+          return [&](bool held_out, std::size_t row) {
+            const CollectiveRow& call = (held_out ? table.held_out : table.fit)[row].row;
+            return is_custom(call) ? custom_time(device, factors, call.shape, shot_rule(call)).time
+                                   : nccl_time(device, factors, call.shape).time;
+          };
+        };
+        calibrate();
+      });
   return kSuccess;
 }
 

@@ -32,7 +32,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::int64_t kMaxStarts = 1000;
+constexpr std::int64_t kMaxCpuStarts = 1000;
 constexpr std::size_t kWorstRows = 8;
 
 struct Judged {
@@ -300,7 +300,7 @@ int calibrate_cpu(const CpuFitCommand& command, const Session& session) {
                             measurements.size(), reason));
   }
   CpuFitOptions options;
-  options.starts = static_cast<int>(parse_count("--starts", command.starts, 1, kMaxStarts));
+  options.starts = static_cast<int>(parse_count("--starts", command.starts, 1, kMaxCpuStarts));
   options.seed = static_cast<std::uint64_t>(parse_count("--seed", command.seed, 0, kMaxSeed));
   if (table.disagreeing > 0) {
     session.say(fmt::format(

@@ -25,8 +25,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kTableName = "gpu_gemm.csv.gz";
-constexpr const char* kSplit =
+constexpr const char* kProductTableName = "gpu_gemm.csv.gz";
+constexpr const char* kProductSplit =
     "families of equal (n, k); a quarter of them, by hash, is held out on every device";
 constexpr std::int64_t kMaxCopies = 1'000'000;
 
@@ -34,7 +34,7 @@ struct Product {
   GemmRow row;
   GemmL2State l2;
 };
-using Table = KernelTable<Product>;
+using ProductTable = KernelTable<Product>;
 
 std::string table_path(const std::string& given) {
   if (!given.empty()) return given;
@@ -43,9 +43,9 @@ std::string table_path(const std::string& given) {
     throw UserError(
         fmt::format("no measurements: give --table FILE, or let FORETELL_DATA name the "
                     "folder that holds {}",
-                    kTableName));
+                    kProductTableName));
   }
-  return (folder / kTableName).string();
+  return (folder / kProductTableName).string();
 }
 
 // What a product found in L2: as the row says, else as its library is measured.
@@ -72,8 +72,8 @@ std::string row_class(std::int64_t rows) {
 // Adds a row of the device to its table, whose name it returns; "" when the command leaves it out.
 std::string add_row(const GemmFitCommand& command, const GpuDeviceSpec& device,
                     const NamedCells& cells, const CsvRow& row,
-                    std::map<std::string, Table>& tables) {
-  Table::Sample sample;
+                    std::map<std::string, ProductTable>& tables) {
+  ProductTable::Sample sample;
   GemmRow& product = sample.row.row;
   product = read_gemm_row(cells, row);
   if (!command.framework.empty() && product.framework != command.framework) return "";
@@ -86,7 +86,7 @@ std::string add_row(const GemmFitCommand& command, const GpuDeviceSpec& device,
   sample.op_class = row_class(shape.m);
   sample.makes_interval = makes_interval(shape.n, shape.k);
   std::string name = product.framework + ' ' + product.dtype;
-  Table& table = tables[name];
+  ProductTable& table = tables[name];
   table.version = product.version.empty() ? "unknown" : product.version;
   (is_held_out_family(shape.n, shape.k) ? table.held_out : table.fit).push_back(std::move(sample));
   return name;
@@ -112,35 +112,38 @@ using MeasuredBy = std::map<std::string, std::set<std::string>>;
 
 // Tables of few rows, those of which it is known who measured them, start from the nearest kernels.
 int fit_tables(const GemmFitCommand& command, const GpuDeviceSpec& device,
-               const KernelFitSettings& settings, const std::map<std::string, Table>& tables,
+               const KernelFitSettings& settings, const std::map<std::string, ProductTable>& tables,
                const MeasuredBy* measured_by, const Session& session) {
-  KernelCalibration calibration(command, device, settings, gemm_factors_folder(), kSplit, session);
-  calibration.run(tables, [&](const Table& table, KernelFitTask& task, const auto& calibrate) {
-    if (table.fit.empty()) throw UserError(task.name + ": every family of the table is held out");
-    const GemmRow& like = table.fit.front().row.row;
-    const GemmType& type = gemm_type(like.dtype);
-    const GemmLibrary library = gemm_library(device.architecture, like.framework, like.dtype);
-    GemmFactors factors;
-    FieldList list;
-    fields(list, factors);
-    task.fields = &list;
-    if (measured_by != nullptr) {
-      const ChosenGemmFactors nearest = nearest_factors(device, like);
-      const std::set<std::string>& provenance = measured_by->at(task.name);
-      factors = nearest.set.factors;
-      task.prior = nearest.note;
-      task.start = factor_texts(list);
-      task.provenance = join({provenance.begin(), provenance.end()}, "; ");
-    }
-    task.predictor = [&]() -> KernelFitTask::Predict {
-      const auto timing = std::make_shared<GemmTiming>(device, type, library, factors);
-      return [&, timing](bool held_out, std::size_t i) {
-        const Product& product = (held_out ? table.held_out : table.fit)[i].row;
-        return timing->fastest(product.row.shape, product.l2).total;
-      };
-    };
-    calibrate();
-  });
+  KernelCalibration calibration(command, device, settings, gemm_factors_folder(), kProductSplit,
+                                session);
+  calibration.run(
+      tables, [&](const ProductTable& table, KernelFitTask& task, const auto& calibrate) {
+        if (table.fit.empty())
+          throw UserError(task.name + ": every family of the table is held out");
+        const GemmRow& like = table.fit.front().row.row;
+        const GemmType& type = gemm_type(like.dtype);
+        const GemmLibrary library = gemm_library(device.architecture, like.framework, like.dtype);
+        GemmFactors factors;
+        FieldList list;
+        fields(list, factors);
+        task.fields = &list;
+        if (measured_by != nullptr) {
+          const ChosenGemmFactors nearest = nearest_factors(device, like);
+          const std::set<std::string>& provenance = measured_by->at(task.name);
+          factors = nearest.set.factors;
+          task.prior = nearest.note;
+          task.start = factor_texts(list);
+          task.provenance = join({provenance.begin(), provenance.end()}, "; ");
+        }
+        task.predictor = [&]() -> KernelFitTask::Predict {
+          const auto timing = std::make_shared<GemmTiming>(device, type, library, factors);
+          return [&, timing](bool held_out, std::size_t i) {
+            const Product& product = (held_out ? table.held_out : table.fit)[i].row;
+            return timing->fastest(product.row.shape, product.l2).total;
+          };
+        };
+        calibrate();
+      });
   return kSuccess;
 }
 
@@ -150,7 +153,7 @@ int calibrate_gemm(const GemmFitCommand& command, const Session& session) {
   const GpuCatalog catalog;
   const GpuDeviceSpec device = catalog.load(catalog.find_device(command.device)).spec.device;
   DeviceNames names(device.id);
-  std::map<std::string, Table> tables;
+  std::map<std::string, ProductTable> tables;
   take_rows(table_path(command.table), [&](const NamedCells& cells, const CsvRow& row) {
     if (!names.is_device(cells.text(row, "gpu"))) return false;
     if (gemm_part(cells.count(row, "n", 1, kMaxGemmSide), cells.count(row, "k", 1, kMaxGemmSide)) ==
@@ -171,7 +174,7 @@ int calibrate_gemm(const GemmFitCommand& command, const std::vector<MeasuredTabl
   const GpuCatalog catalog;
   const GpuDeviceSpec device = catalog.load(catalog.find_device(command.device)).spec.device;
   DeviceNames names(device.id);
-  std::map<std::string, Table> tables;
+  std::map<std::string, ProductTable> tables;
   MeasuredBy measured_by;
   for (const MeasuredTable& table : measured) {
     const NamedCells cells(table.header);

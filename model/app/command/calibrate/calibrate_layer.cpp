@@ -18,17 +18,14 @@
 namespace foretell {
 namespace {
 
-constexpr const char* kSplit =
-    "families by the FNV-1a hash of their key modulo 10: 0 to 4 are fitted to, 5 to 7 judge, 8 "
-    "and 9 are a vault that no fit reads";
-constexpr std::size_t kFewFamilies = 3;  // fewer are divided further, to tell an interval
+constexpr std::size_t kUndividedFamilies = 3;  // fewer are divided further, to tell an interval
 
-using Table = KernelTable<LayerRow>;
+using LayerTable = KernelTable<LayerRow>;
 
-std::map<std::string, Table> read_tables(LayerKind kind, const GemmFitCommand& command,
-                                         const GpuDeviceSpec& device) {
+std::map<std::string, LayerTable> read_layer_tables(LayerKind kind, const GemmFitCommand& command,
+                                                    const GpuDeviceSpec& device) {
   DeviceNames names(device.id);
-  std::map<std::string, Table> tables;
+  std::map<std::string, LayerTable> tables;
   take_rows(command.table, [&](const NamedCells& cells, const CsvRow& row) {
     if (!names.is_device(cells.text(row, "gpu"))) return false;
     if (!command.framework.empty() && cells.text(row, "framework") != command.framework) {
@@ -38,9 +35,9 @@ std::map<std::string, Table> read_tables(LayerKind kind, const GemmFitCommand& c
     const Part part = part_of(layer_family(kind, cells, row));
     if (part == Part::kVault) return false;
     LayerRow call = read_layer_row(kind, cells, row);
-    Table& table = tables[call.tables.front()];
+    LayerTable& table = tables[call.tables.front()];
     table.version = cells.text(row, "version");
-    Table::Sample sample;
+    LayerTable::Sample sample;
     sample.measured = measured_time(cells, row);
     sample.family = call.family;
     sample.op_class = call.op_class;
@@ -53,11 +50,11 @@ std::map<std::string, Table> read_tables(LayerKind kind, const GemmFitCommand& c
 }
 
 // The split of a layer among GPUs is what few families differ in, too.
-void divide_few_families(Table& table) {
+void divide_few_families(LayerTable& table) {
   std::set<std::string> families;
-  for (const Table::Sample& sample : table.fit) families.insert(sample.family);
-  if (families.size() >= kFewFamilies) return;
-  for (Table::Sample& sample : table.fit) {
+  for (const LayerTable::Sample& sample : table.fit) families.insert(sample.family);
+  if (families.size() >= kUndividedFamilies) return;
+  for (LayerTable::Sample& sample : table.fit) {
     if (const auto* experts = std::get_if<LayerRow::Experts>(&sample.row.shape)) {
       sample.family += fmt::format(" tp {} ep {}", experts->shape.tp, experts->shape.ep);
     } else {
@@ -77,11 +74,11 @@ int calibrate_layer(const TableLayout& layout, const GemmFitCommand& command,
   KernelFitSettings settings{"gpu_layer_plan.yaml", "families"};
   settings.rows = kind == LayerKind::kExperts ? 300 : 500;
   settings.evaluations = kind == LayerKind::kLatent ? 1500 : 400;
-  KernelCalibration calibration(command, device, settings, layer_factors_folder(kind), kSplit,
+  KernelCalibration calibration(command, device, settings, layer_factors_folder(kind), kPartSplit,
                                 session);
-  std::map<std::string, Table> tables = read_tables(kind, command, device);
+  std::map<std::string, LayerTable> tables = read_layer_tables(kind, command, device);
   for (auto& [name, table] : tables) divide_few_families(table);
-  calibration.run(tables, [&](const Table& table, KernelFitTask& task, const auto& calibrate) {
+  calibration.run(tables, [&](const LayerTable& table, KernelFitTask& task, const auto& calibrate) {
     if (table.fit.empty()) return;
     const LayerKernelFacts& facts = library.facts(task.name, device.architecture);
     const LayerType& type = library.type(table.fit.front().row.dtype);

@@ -17,25 +17,25 @@
 namespace foretell {
 namespace {
 
-constexpr const char* kSplit =
+constexpr const char* kOperatorSplit =
     "families of equal (n, k), channels or columns; a quarter of them, by hash, is held out on "
     "every device";
 
 constexpr std::size_t kMinRows = 100;     // of published tables
 constexpr std::size_t kMinMeasured = 20;  // of measurements of one's own, without double rows
 
-using Table = KernelTable<OperatorRow>;
+using OperatorTable = KernelTable<OperatorRow>;
 
 // Gives every row to what it is given.
 using EachRow = std::function<void(const TakeRow&)>;
 
 struct OperatorTables {
-  std::map<std::string, Table> tables;
+  std::map<std::string, OperatorTable> tables;
   std::size_t below_clock = 0;  // rows with a time of zero
 };
 
-OperatorTables read_tables(const GemmFitCommand& command, const GpuDeviceSpec& device,
-                           const EachRow& each_row) {
+OperatorTables read_operator_tables(const GemmFitCommand& command, const GpuDeviceSpec& device,
+                                    const EachRow& each_row) {
   DeviceNames names(device.id);
   OperatorTables read;
   each_row([&](const NamedCells& cells, const CsvRow& row) {
@@ -48,11 +48,11 @@ OperatorTables read_tables(const GemmFitCommand& command, const GpuDeviceSpec& d
       return false;
     }
     if (operator_part(call) == Part::kVault) return false;
-    Table& table = read.tables[operator_table(call)];
+    OperatorTable& table = read.tables[operator_table(call)];
     table.version = cells.text(row, "version");
     if (table.version.empty()) table.version = "unknown";
     const auto [a, b] = operator_family(call);
-    Table::Sample sample;
+    OperatorTable::Sample sample;
     sample.row = call;
     sample.measured = measured_time(cells, row);
     sample.family = fmt::format("{} {}", a, b);
@@ -85,9 +85,9 @@ int fit_operators(const GemmFitCommand& command, const EachRow& each_row, std::s
   KernelFitSettings settings{"gpu_operator_plan.yaml", "families"};
   settings.evaluations = 1500;
   settings.starts = 3;
-  KernelCalibration calibration(command, device, settings, operator_factors_folder(), kSplit,
-                                session);
-  const OperatorTables read = read_tables(command, device, each_row);
+  KernelCalibration calibration(command, device, settings, operator_factors_folder(),
+                                kOperatorSplit, session);
+  const OperatorTables read = read_operator_tables(command, device, each_row);
   if (read.below_clock > 0) {
     session.say(
         fmt::format("foretell: {} rows with a time of 0 are left out: shorter than the "
@@ -99,23 +99,24 @@ int fit_operators(const GemmFitCommand& command, const EachRow& each_row, std::s
     session.say(fmt::format("foretell: {}: {} rows to fit on; fewer than {} determine no factor",
                             name, table.fit.size(), least_rows));
   }
-  calibration.run(read.tables, [&](const Table& table, KernelFitTask& task, const auto& calibrate) {
-    if (table.fit.size() < least_rows) return;
-    OperatorFactors factors;
-    FieldList list;
-    fields(list, *table.fit.front().row.op, factors);
-    task.fields = &list;
-    const OperatorRow& like = table.fit.front().row;
-    const std::unique_ptr<OperatorKernels> less = known_less(device, like);
-    task.predictor = [&]() -> KernelFitTask::Predict {
-      const auto kernels = std::make_shared<OperatorKernels>(device, like, factors);
-      return [&, kernels](bool held_out, std::size_t i) {
-        const OperatorRow& row = (held_out ? table.held_out : table.fit)[i].row;
-        return kernels->time(row, less.get());
-      };
-    };
-    calibrate();
-  });
+  calibration.run(read.tables,
+                  [&](const OperatorTable& table, KernelFitTask& task, const auto& calibrate) {
+                    if (table.fit.size() < least_rows) return;
+                    OperatorFactors factors;
+                    FieldList list;
+                    fields(list, *table.fit.front().row.op, factors);
+                    task.fields = &list;
+                    const OperatorRow& like = table.fit.front().row;
+                    const std::unique_ptr<OperatorKernels> less = known_less(device, like);
+                    task.predictor = [&]() -> KernelFitTask::Predict {
+                      const auto kernels = std::make_shared<OperatorKernels>(device, like, factors);
+                      return [&, kernels](bool held_out, std::size_t i) {
+                        const OperatorRow& row = (held_out ? table.held_out : table.fit)[i].row;
+                        return kernels->time(row, less.get());
+                      };
+                    };
+                    calibrate();
+                  });
   return kSuccess;
 }
 

@@ -38,8 +38,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMaxRows = 4000;  // of one chip and table
-constexpr double kHolds = 0.75;         // an interval of 80 % does, within what few chips say
+constexpr std::size_t kMaxRowsOfChip = 4000;  // of one chip and table
+constexpr double kHolds = 0.75;               // an interval of 80 % does, within what few chips say
 
 struct TransferOptions {
   std::vector<std::string> tables;
@@ -100,17 +100,17 @@ bool has_sibling(const GpuCatalog& catalog, const std::string& kernels, const st
   });
 }
 
-struct Side {
+struct TransferSide {
   std::string kernels;
   bool same_generation;
-  bool operator<(const Side& other) const {
+  bool operator<(const TransferSide& other) const {
     return std::tie(kernels, same_generation) < std::tie(other.kernels, other.same_generation);
   }
 };
 
-using Samples = std::map<Side, std::vector<RatioSample>>;
+using Samples = std::map<TransferSide, std::vector<RatioSample>>;
 
-// At most kMaxRows of every chip that has factors of its own, evenly chosen.
+// At most kMaxRowsOfChip of every chip that has factors of its own, evenly chosen.
 std::map<std::string, std::vector<CsvRow>> rows_by_chip(CsvReader& csv, const TableLayout& layout,
                                                         const std::string& kernels,
                                                         const GpuCatalog& catalog) {
@@ -129,7 +129,7 @@ std::map<std::string, std::vector<CsvRow>> rows_by_chip(CsvReader& csv, const Ta
     if (!known->second.empty() && !in_vault(row)) rows[known->second].push_back(row);
   }
   for (auto& [chip, all] : rows) {
-    const std::size_t step = (all.size() + kMaxRows - 1) / kMaxRows;
+    const std::size_t step = (all.size() + kMaxRowsOfChip - 1) / kMaxRowsOfChip;
     std::vector<CsvRow> some;
     for (std::size_t i = 0; i < all.size(); i += step) some.push_back(std::move(all[i]));
     all = std::move(some);
@@ -201,7 +201,7 @@ std::map<std::string, double> coverage_by_chip(const std::vector<RatioSample>& s
   return shares;
 }
 
-TransferInterval interval_of(const Side& side, const std::vector<RatioSample>& samples) {
+TransferInterval interval_of(const TransferSide& side, const std::vector<RatioSample>& samples) {
   WidenedInterval widened = widen_interval80(samples);
   if (held_on_average(widened) < kHolds) {
     widened = widen_interval80(both_ways(samples));

@@ -22,6 +22,11 @@
 
 namespace foretell {
 
+// How rows are divided where shared data comes in three parts (calib/validate/part.hpp).
+inline constexpr const char* kPartSplit =
+    "families by the FNV-1a hash of their key modulo 10: 0 to 4 are fitted to, 5 to 7 judge, 8 "
+    "and 9 are a vault that no fit reads";
+
 // A measured row, but for what it is a row of.
 struct KernelSample {
   Seconds measured;

@@ -33,7 +33,7 @@ namespace fs = std::filesystem;
 
 // A family of the table of intervals and what is predicted of it.
 using ClassName = std::pair<std::string, IntervalQuantity>;
-using Classes = std::map<ClassName, std::vector<RatioSample>>;
+using PublishedClasses = std::map<ClassName, std::vector<RatioSample>>;
 
 class PublishedReader {
  public:
@@ -49,7 +49,7 @@ class PublishedReader {
   }
 
   // Measured / predicted times by class of the table of intervals.
-  Classes read() {
+  PublishedClasses read() {
     BatchPredictor batch(reader_, session_.predict, options_.jobs,
                          [this](const CsvRow& row, const RowPrediction& prediction) {
                            if (prediction.error.empty()) take(row, prediction);
@@ -113,7 +113,7 @@ class PublishedReader {
   const Session& session_;
   FitPartRows rows_;
   RowReader reader_;
-  Classes samples_;
+  PublishedClasses samples_;
 };
 
 // Entry and message of one class; "" for one of a single network, of which there is no interval.

@@ -21,14 +21,14 @@ namespace {
 // Reads a row as what uses it does; UserError for one that it refuses.
 using Check = std::function<void(const CsvRow&)>;
 
-bool has_column(const MeasuredTable& table, const std::string& column) {
+bool measured_has(const MeasuredTable& table, const std::string& column) {
   return std::find(table.header.begin(), table.header.end(), column) != table.header.end();
 }
 
 // Operators of a CPU are read as the records that they were.
 Check cpu_check(const MeasuredTable& table) {
   for (const char* column : {"system", "threads"}) {
-    if (has_column(table, column)) continue;
+    if (measured_has(table, column)) continue;
     throw UserError(fmt::format(
         "1: no column {}: a table of operators is of GPUs, in a column gpu (`foretell list "
         "devices`), or of a CPU, in the columns system, op, dtype, threads and those of the shape, "
@@ -39,7 +39,7 @@ Check cpu_check(const MeasuredTable& table) {
 }
 
 Check operator_check(const MeasuredTable& table) {
-  if (!has_column(table, "gpu")) return cpu_check(table);
+  if (!measured_has(table, "gpu")) return cpu_check(table);
   return [cells = NamedCells(table.header)](const CsvRow& row) {
     const OperatorRow read = read_operator_row(cells, row);
     if (read.op->kind != OperatorKind::kPass) gemm_type(read.dtype);

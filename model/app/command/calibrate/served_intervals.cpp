@@ -46,9 +46,9 @@ struct ServedClass {
 };
 using ServedClasses = std::map<ServedClass, std::vector<RatioSample>>;
 
-class Reader {
+class ServedReader {
  public:
-  Reader(const ServedIntervalOptions& options, const Session& session)
+  ServedReader(const ServedIntervalOptions& options, const Session& session)
       : options_(options),
         session_(session),
         rows_(options.table, options.where),
@@ -154,7 +154,7 @@ std::string entry_text(const ServedClass& key, IntervalQuantity quantity,
 }  // namespace
 
 void calibrate_served_intervals(const ServedIntervalOptions& options, const Session& session) {
-  Reader reader(options, session);
+  ServedReader reader(options, session);
   const ServedClasses classes = reader.read();
   std::string text =
       "# Intervals of services that nobody measured, made by `foretell calibrate intervals --kind\n"
