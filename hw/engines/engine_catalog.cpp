@@ -67,7 +67,7 @@ int compare_versions(std::string_view a, std::string_view b) {
 }
 
 EngineCatalog::EngineCatalog(std::filesystem::path hw) : hw_(std::move(hw)) {
-  bibliography_ = Bibliography::load(load_document(hw_ / "sources.yaml", "hw/sources.yaml"));
+  bibliography_ = Bibliography::of(hw_);
 }
 
 std::vector<std::string> EngineCatalog::ids() const { return ids_in(hw_ / kEngineFolder); }

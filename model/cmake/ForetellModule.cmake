@@ -1,15 +1,16 @@
-# foretell_module(<target> [UNGROUPED] [OWN_PROCESSES] SOURCES a.cpp … [DEPS target …] [TESTS a_test.cpp …])
+# foretell_module(<target> [UNGROUPED] [OWN_PROCESSES] [LONG_LAWS] SOURCES a.cpp … [DEPS target …] [TESTS a_test.cpp …])
 #
 # One static library per folder, target foretell_<folder>, plus one test executable from the
 # tests that stand beside the sources. A folder without sources (headers only) becomes an
 # interface library. UNGROUPED: its sources are compiled one by one even with FORETELL_UNITY.
-# OWN_PROCESSES: its test cases have processes of their own even with sanitizers. A test file named
+# OWN_PROCESSES: its test cases have processes of their own even with sanitizers. LONG_LAWS: its laws
+# simulate for minutes, and are not built with sanitizers. A test file named
 # x_test.cpp gets the ctest label `unit`; x_laws_test.cpp, x_golden_test.cpp, x_accuracy_test.cpp and
 # x_speed_test.cpp get theirs.
 include(GoogleTest)
 
 function(foretell_module target)
-  cmake_parse_arguments(ARG "UNGROUPED;OWN_PROCESSES" "" "SOURCES;DEPS;TESTS;TEST_DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "UNGROUPED;OWN_PROCESSES;LONG_LAWS" "" "SOURCES;DEPS;TESTS;TEST_DEPS" ${ARGN})
   if(ARG_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "foretell_module(${target}): unknown arguments ${ARG_UNPARSED_ARGUMENTS}")
   endif()
@@ -29,7 +30,7 @@ function(foretell_module target)
   endif()
   if(FORETELL_TESTS AND ARG_TESTS)
     set(options)
-    foreach(option IN ITEMS UNGROUPED OWN_PROCESSES)
+    foreach(option IN ITEMS UNGROUPED OWN_PROCESSES LONG_LAWS)
       if(ARG_${option})
         list(APPEND options ${option})
       endif()
@@ -87,7 +88,7 @@ endif()
 # starting a process costs more than most tests, an executable is one entry, and only the tests that run
 # with them are built (see the preset).
 function(foretell_tests name)
-  cmake_parse_arguments(ARG "UNGROUPED;OWN_PROCESSES" "" "TESTS;DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "UNGROUPED;OWN_PROCESSES;LONG_LAWS" "" "TESTS;DEPS" ${ARGN})
   foreach(label IN ITEMS unit laws golden accuracy speed)
     set(files_${label})
   endforeach()
@@ -101,6 +102,9 @@ function(foretell_tests name)
   set(labels unit laws golden accuracy speed)
   if(FORETELL_SANITIZE)
     set(labels unit laws)
+    if(ARG_LONG_LAWS)
+      set(labels unit)
+    endif()
   endif()
   foreach(label IN LISTS labels)
     if(files_${label})

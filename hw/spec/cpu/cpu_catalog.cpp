@@ -45,7 +45,7 @@ void check_cpu(const CpuSystemSpec& spec, std::string_view where, Problems& prob
 }  // namespace
 
 CpuCatalog::CpuCatalog(std::filesystem::path hw) : hw_(std::move(hw)) {
-  bibliography_ = Bibliography::load(load_document(hw_ / "sources.yaml", "hw/sources.yaml"));
+  bibliography_ = Bibliography::of(hw_);
 }
 
 std::vector<std::string> CpuCatalog::devices() const { return ids_in(hw_ / "devices" / "cpu"); }

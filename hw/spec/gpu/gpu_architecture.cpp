@@ -60,7 +60,7 @@ void check_names(const std::map<std::string, GpuArchitecture>& all) {
 const std::map<std::string, GpuArchitecture>& all_architectures() {
   static const std::map<std::string, GpuArchitecture> kAll = [] {
     const fs::path hw = hw_folder();
-    const Bibliography bibliography = Bibliography::load(load_document(hw / "sources.yaml"));
+    const Bibliography bibliography = Bibliography::of(hw);
     const fs::path folder = hw / "cores" / "gpu";
     std::map<std::string, GpuArchitecture> all;
     for (const std::string& id : ids_in(folder)) {

@@ -87,8 +87,7 @@ void check_gpu(const GpuSystemSpec& spec, std::string_view where, Problems& prob
 }  // namespace
 
 GpuCatalog::GpuCatalog(std::filesystem::path hw) : hw_(std::move(hw)) {
-  const fs::path sources = hw_ / "sources.yaml";
-  bibliography_ = Bibliography::load(load_document(sources, shown(sources)));
+  bibliography_ = Bibliography::of(hw_);
 }
 
 std::string GpuCatalog::shown(const fs::path& path) const {

@@ -271,8 +271,7 @@ void KernelLibraries::read_choice(const Node& root) {
 
 KernelLibraries KernelLibraries::load(const std::string& folder) {
   const fs::path path(folder);
-  const fs::path sources = path.parent_path() / "sources.yaml";
-  const Bibliography bibliography = Bibliography::load(load_document(sources));
+  const Bibliography bibliography = Bibliography::of(path.parent_path());
   KernelLibraries loaded;
   Problems problems;
   for (const std::string& id : ids_in(path)) {

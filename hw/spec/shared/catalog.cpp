@@ -96,8 +96,7 @@ Catalog::Catalog(fs::path hw) : hw_(std::move(hw)) {
           fmt::format("{}: no such folder; FORETELL_HW names the hardware data", folder.string()));
     }
   }
-  const fs::path sources = hw_ / "sources.yaml";
-  bibliography_ = Bibliography::load(load_document(sources, shown_path(sources)));
+  bibliography_ = Bibliography::of(hw_);
 }
 
 std::string shown_path(const fs::path& path) {

@@ -220,7 +220,7 @@ std::vector<std::array<int, 3>> triples(const std::string& text) {
 KernelShapes load_kernel_shapes(const std::filesystem::path& hw,
                                 std::map<std::string, Provenance>& provenance) {
   const std::filesystem::path path = hw / "kernels" / "layers" / "shapes.yaml";
-  const Bibliography bibliography = Bibliography::load(load_document(hw / "sources.yaml"));
+  const Bibliography bibliography = Bibliography::of(hw);
   const Node root = load_document(path, shown_path(path));
   KernelShapes shapes;
   FieldList list;

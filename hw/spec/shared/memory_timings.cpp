@@ -85,8 +85,7 @@ MemoryTimings load_memory_timings(const std::string& standard, const std::string
   }
   const std::filesystem::path path = file_of(hw / kMemories, standard);
   const Node root = load_document(path, path.string());
-  const std::filesystem::path sources = hw / "sources.yaml";
-  const Bibliography bibliography = Bibliography::load(load_document(sources, sources.string()));
+  const Bibliography bibliography = Bibliography::of(hw);
   MemoryTimings timings;
   timings.id = name_in_file(standard);
   FieldList list;

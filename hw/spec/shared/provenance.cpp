@@ -3,12 +3,15 @@
 #include <fmt/format.h>
 
 #include "model/base/errors.hpp"
+#include "model/base/kept_inputs.hpp"
 #include "model/base/text.hpp"
 #include "model/config/node_number.hpp"
 
 namespace foretell {
 
 namespace {
+
+struct KeptBibliographies : KeptValues<Bibliography, 8> {};
 
 const std::vector<std::string> kValueKeys = {"value", "source", "kind", "why"};
 const std::vector<std::string> kWrittenKinds = {"datasheet", "documented", "measured", "assumed"};
@@ -71,7 +74,7 @@ Bibliography Bibliography::load(const Node& document) {
   std::vector<std::string> collection_names;
   for (const auto& entry : collections) collection_names.push_back(entry.first);
 
-  Bibliography result;
+  Sources sources;
   for (const MapEntry& entry : document.required("sources", "").entries) {
     const std::string path = "sources." + entry.key;
     entry.value.only_keys({"in", "title", "location", "edition"}, path);
@@ -93,21 +96,30 @@ Bibliography Bibliography::load(const Node& document) {
     if (source.edition.empty()) {
       throw UserError(entry.value.where() + ": " + path + ": 'in' or 'edition' is missing");
     }
-    result.sources_[entry.key] = source;
+    sources[entry.key] = source;
   }
+  Bibliography result;
+  result.sources_ = std::make_shared<const Sources>(std::move(sources));
   return result;
+}
+
+Bibliography Bibliography::of(const std::filesystem::path& hw) {
+  return kept_input<KeptBibliographies>(hw.string(), [&] {
+    const std::string shown = (hw.filename() / "sources.yaml").string();
+    return load(load_document(hw / "sources.yaml", shown));
+  });
 }
 
 std::vector<std::string> Bibliography::ids() const {
   std::vector<std::string> names;
-  for (const auto& entry : sources_) names.push_back(entry.first);
+  for (const auto& entry : *sources_) names.push_back(entry.first);
   return names;
 }
 
 std::string Bibliography::problem_with(std::string_view source) const {
   const std::string id = id_of(source);
   if (id.empty()) return "the source is empty; name an id of hw/sources.yaml";
-  if (sources_.count(id) == 0) {
+  if (sources_->count(id) == 0) {
     const std::string nearest = nearest_name(id, ids());
     return fmt::format("'{}' is not in hw/sources.yaml{}", id,
                        nearest.empty() ? "" : "; nearest is '" + nearest + "'");
@@ -118,7 +130,7 @@ std::string Bibliography::problem_with(std::string_view source) const {
 
 std::string Bibliography::cite(std::string_view source) const {
   if (const std::string problem = problem_with(source); !problem.empty()) throw UserError(problem);
-  const Source& entry = sources_.at(id_of(source));
+  const Source& entry = sources_->at(id_of(source));
   const std::size_t colon = source.find(':');
   const std::string_view place = colon == std::string_view::npos ? "" : source.substr(colon);
   return fmt::format("{}: {}{} ({})", entry.title, entry.location, place, entry.edition);

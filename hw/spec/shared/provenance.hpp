@@ -15,7 +15,9 @@
 //       device-page: {value: 820 GiB/s, source: "I2:23", kind: documented}
 #pragma once
 
+#include <filesystem>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -59,10 +61,13 @@ struct Provenance {
 // file:line.
 double sourced_number(const Node& map, const std::string& key, double min, double max);
 
-// The ids of hw/sources.yaml.
+// The ids of hw/sources.yaml. Copies share them.
 class Bibliography {
  public:
   static Bibliography load(const Node& document);
+  // Of a folder hw/; read once where inputs are kept (model/base/kept_inputs.hpp). UserError with
+  // file:line.
+  static Bibliography of(const std::filesystem::path& hw);
 
   // "" when `source` ("A2:21") names a known id, else what is wrong with it.
   std::string problem_with(std::string_view source) const;
@@ -77,7 +82,8 @@ class Bibliography {
     std::string location;
     std::string edition;
   };
-  std::map<std::string, Source> sources_;
+  using Sources = std::map<std::string, Source>;
+  std::shared_ptr<const Sources> sources_ = std::make_shared<Sources>();
 };
 
 // A leaf reader (see load_fields) that assigns the chosen value and notes where it comes from.

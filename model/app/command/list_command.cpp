@@ -133,10 +133,21 @@ Table list_metrics() {
   return table;
 }
 
+Table list_workloads() {
+  Table table;
+  table.columns = {{"workload"}, {"architecture"}, {"published_as"}};
+  const WorkloadLibrary library;
+  for (const std::string& name : library.names()) {
+    const ModelConfig config = library.load(name);
+    table.rows.push_back({name, config.model_type, config.published_as});
+  }
+  return table;
+}
+
 Table list_things(const std::string& kind) {
   if (kind == "systems") return list_systems();
   if (kind == "devices") return name_table("device", device_names());
-  if (kind == "workloads") return name_table("workload", WorkloadLibrary().names());
+  if (kind == "workloads") return list_workloads();
   if (kind == "architectures") return name_table("model_type", supported_model_types());
   if (kind == "dtypes") return list_dtypes();
   if (kind == "operators") return list_operators();

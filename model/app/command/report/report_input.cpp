@@ -207,8 +207,7 @@ void cite_sources(ReportContent& content) {
     for (const PeakRecord& peak : record.machine->bandwidths) ids.insert(id_of_source(peak.source));
   }
   for (const JudgedClaim& judged : content.claims) ids.insert(id_of_source(judged.claim.source));
-  const std::filesystem::path path = hw_folder() / "sources.yaml";
-  const Bibliography bibliography = Bibliography::load(load_document(path.string()));
+  const Bibliography bibliography = Bibliography::of(hw_folder());
   for (const std::string& id : ids) {
     if (bibliography.problem_with(id).empty())
       content.sources.push_back({id, bibliography.cite(id)});
