@@ -16,11 +16,11 @@ constexpr double kExcess = 20;             // what loss beyond the most of a tab
 constexpr double kSame = 1e-6;             // relative; values that differ by less are one
 constexpr double kCostsNothing = 1e-5;     // of the sum of losses
 constexpr std::size_t kSearched = 3;       // of what may be given up, how many are searched anew
-constexpr std::size_t kMostSearched = 12;  // where none of them is good enough
-constexpr double kFirstSteps[] = {0.2, 0.07, 0.02};  // of logarithms
+constexpr std::size_t kMostSearched = 6;  // where none of them is good enough
+constexpr double kFirstSteps[] = {0.1, 0.03};  // of logarithms
 constexpr double kNextSteps[] = {0.1, 0.03};
-constexpr double kLastSteps[] = {0.05, 0.015};
-constexpr int kSweeps = 3;   // with steps of one size
+constexpr double kLastSteps[] = {0.02};
+constexpr int kSweeps = 2;   // with steps of one size
 constexpr int kStrides = 4;  // in one direction
 
 struct Place {  // of a value
@@ -53,8 +53,6 @@ class Pool {
     while (give_up_one()) {
     }
     refine(all_places(), {std::begin(kLastSteps), std::end(kLastSteps)});
-    while (give_up_one()) {
-    }
     PooledFit fit;
     fit.own = own_;
     fit.losses = losses_;

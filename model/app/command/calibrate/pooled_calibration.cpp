@@ -17,7 +17,7 @@
 namespace foretell {
 namespace {
 
-constexpr std::size_t kPooledRows = 500;  // of a table, that its values are chosen on
+constexpr std::size_t kPooledRows = 250;  // of a table, that its values are chosen on
 constexpr double kPoint = 0.01;           // of percentage
 constexpr double kMostPoints = 100;
 
