@@ -71,7 +71,8 @@ std::vector<Contradiction> Contradictions::add(const CsvRow& row, std::size_t li
     if (std::max(value, before) <= (1 + tolerance_) * std::min(value, before)) continue;
     found.push_back({known->second.line, column.name,
                      fmt::format("{} contradicts line {}, which has {} for the same", value,
-                                 known->second.line, before)});
+                                 known->second.line, before),
+                     std::max(value, before) / std::min(value, before)});
   }
   return found;
 }

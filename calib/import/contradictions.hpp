@@ -19,6 +19,7 @@ struct Contradiction {
   std::size_t line = 0;    // of the row before
   std::string column;      // that is measured
   std::string difference;  // "30 contradicts line 2, which has 15 for the same"
+  double ratio = 1;        // the greater to the smaller, 1 or above
 };
 
 class Contradictions {

@@ -138,6 +138,18 @@ void LayerRowPredictor::follow_release(const ChosenFactorSet& found, const Layer
   }
 }
 
+// Another architecture may take other kernels for a call, more or fewer of them, each of which
+// starts and ends; and the host is that of other machines.
+void LayerRowPredictor::follow_machine(const std::string& table, const std::string& from,
+                                       const std::string& to, LayerKernelFactors& factors) const {
+  factors.host = factors.host * (facts_.host_time(to) / facts_.host_time(from));
+  const double launches = facts_.launches(table, to);
+  const double before = facts_.launches(table, from);
+  if (!(launches > 0) || !(before > 0)) return;
+  factors.launch = factors.launch * (launches / before);
+  factors.prologue = factors.prologue * (launches / before);
+}
+
 // How the kernel of a table differs from the one whose factors stand in for it.
 OtherKernel LayerRowPredictor::other_kernel(const std::string& table, const LayerKernelFacts& own,
                                             const std::string& lender,
@@ -161,8 +173,10 @@ const LayerRowPredictor::Choice& LayerRowPredictor::choose(const GpuDeviceSpec& 
   fields(list, choice.factors);
   read_factor_set(found.set, list);
   if (found.device != device.id) {
-    carry_over(choice.factors, devices_.find(found.device), device);
+    const GpuDeviceSpec& from = devices_.find(found.device);
+    carry_over(choice.factors, from, device);
     follow_release(found, row, device, choice.factors);
+    follow_machine(found.set.table, from.architecture, device.architecture, choice.factors);
   }
   // The kernel is that of the row, whoever lends its factors.
   const LayerKernelFacts* own = facts_.find(row.tables.front(), device.architecture);

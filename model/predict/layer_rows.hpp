@@ -66,6 +66,8 @@ class LayerRowPredictor {
   ChosenFactorSet choose_set(const GpuDeviceSpec& device, const LayerRow& row) const;
   void follow_release(const ChosenFactorSet& found, const LayerRow& row,
                       const GpuDeviceSpec& device, LayerKernelFactors& factors) const;
+  void follow_machine(const std::string& table, const std::string& from, const std::string& to,
+                      LayerKernelFactors& factors) const;
   OtherKernel other_kernel(const std::string& table, const LayerKernelFacts& own,
                            const std::string& lender, const std::string& architecture) const;
   const Choice& choose(const GpuDeviceSpec& device, const LayerRow& row);

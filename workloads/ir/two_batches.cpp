@@ -1,13 +1,14 @@
 #include "workloads/ir/two_batches.hpp"
 
+#include <algorithm>
 #include <map>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
+#include "workloads/ir/operators.hpp"
 
 namespace foretell {
 namespace {
@@ -84,9 +85,11 @@ class Half {
 }  // namespace
 
 bool is_collective(std::string_view kind) {
-  static const std::set<std::string_view> kKinds = {"AllReduce", "ReduceScatter", "AllGather",
-                                                    "AllToAll",  "SendReceive",   "ExpertExchange"};
-  return kKinds.count(kind) > 0;
+  const std::vector<OperatorInfo>& table = operator_table();
+  return std::any_of(table.begin(), table.end(), [kind](const OperatorInfo& info) {
+    return info.kind == kind &&
+           std::count(info.attributes.begin(), info.attributes.end(), "ranks") > 0;
+  });
 }
 
 bool is_in_turns(const Graph& graph) {

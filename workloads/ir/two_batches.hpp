@@ -19,7 +19,8 @@ Graph in_turns(const Graph& first, const Graph& second);
 
 bool is_in_turns(const Graph& graph);
 
-// Is it an operator that sends to other ranks or receives from them?
+// Is it an operator that sends to other ranks or receives from them? The operator table says how
+// many `ranks` such an operator is among.
 bool is_collective(std::string_view kind);
 
 }  // namespace foretell

@@ -89,20 +89,21 @@ UntunedTile read_untuned_tile(const Node& node) {
 }  // namespace
 
 LayerKernelFacts LayerKernelLibrary::read_facts(const Node& node) const {
-  node.only_keys({"kernels",         "architecture",  "absorbed_up_to",
-                  "absorbed_tokens", "prompt_rows",   "moves_heads",
-                  "widens_cache",    "keeps_type",    "parts",
-                  "least_part",      "value_parts",   "resident",
-                  "least_heads",     "tile_keys",     "most_parts",
-                  "walk_tokens",     "walk_channels", "convolves_values",
-                  "tiles",           "stage_bytes",   "gated",
-                  "permutes",        "activates",     "all_choices",
-                  "tuned_at_powers", "longest_first", "absorbed_prompts",
-                  "head_tile",       "wire_bytes",    "per_choice",
-                  "gpus_per_node",   "network_rate",  "kernels_of",
-                  "tile_of_rows",    "untuned",       "type",
-                  "sums_all",        "stays",         "sort_per_expert",
-                  "sorted_experts",  "why",           "source"},
+  node.only_keys({"kernels",         "architecture",    "absorbed_up_to",
+                  "absorbed_tokens", "prompt_rows",     "moves_heads",
+                  "widens_cache",    "keeps_type",      "parts",
+                  "least_part",      "value_parts",     "resident",
+                  "least_heads",     "tile_keys",       "most_parts",
+                  "walk_tokens",     "walk_channels",   "convolves_values",
+                  "tiles",           "stage_bytes",     "gated",
+                  "permutes",        "activates",       "all_choices",
+                  "tuned_at_powers", "longest_first",   "absorbed_prompts",
+                  "head_tile",       "wire_bytes",      "per_choice",
+                  "gpus_per_node",   "network_rate",    "kernels_of",
+                  "tile_of_rows",    "untuned",         "type",
+                  "sums_all",        "stays",           "sort_per_expert",
+                  "sorted_experts",  "operand_readers", "why",
+                  "source"},
                  "libraries");
   LayerKernelFacts facts;
   facts.kernels = node.required("kernels", "libraries").as_text("kernels");
@@ -125,6 +126,7 @@ LayerKernelFacts LayerKernelLibrary::read_facts(const Node& node) const {
   facts.parts = number_or(node, "parts", facts.parts);
   facts.value_parts = number_or(node, "value_parts", facts.value_parts);
   facts.resident = number_or(node, "resident", facts.resident);
+  facts.operand_readers = number_or(node, "operand_readers", facts.operand_readers);
   facts.least_heads = number_or(node, "least_heads", facts.least_heads);
   facts.tile_keys = number_or(node, "tile_keys", facts.tile_keys);
   facts.most_parts = number_or(node, "most_parts", facts.most_parts);
@@ -180,7 +182,7 @@ LayerKernelLibrary::NamedRouting LayerKernelLibrary::read_routing(const Node& no
 
 LayerKernelLibrary::LayerKernelLibrary() {
   const Node root = load_document(hw_folder() / "kernels" / "layers" / "layer_kernels.yaml");
-  root.only_keys({"types", "libraries", "routing", "ungated", "launches"}, "");
+  root.only_keys({"types", "libraries", "routing", "ungated", "launches", "hosts"}, "");
   Problems problems;
   for (const Node& node : root.required("types", "").items) {
     problems.collect([&] { types_.push_back(read_type(node)); });
@@ -207,11 +209,21 @@ LayerKernelLibrary::LayerKernelLibrary() {
   for (const Node& node : root.required("launches", "").items) {
     problems.collect([&] {
       constexpr long long kMostKernels = 100;
-      node.only_keys({"kernels", "count", "why", "source"}, "launches");
+      node.only_keys({"kernels", "architecture", "count", "why", "source"}, "launches");
       const long long count =
           node.required("count", "launches").as_integer("count", 1, kMostKernels);
-      launches_.push_back(
-          {node.required("kernels", "launches").as_text("kernels"), static_cast<double>(count)});
+      for (std::string& architecture : architectures_of(node)) {
+        launches_.push_back({node.required("kernels", "launches").as_text("kernels"),
+                             std::move(architecture), static_cast<double>(count)});
+      }
+    });
+  }
+  for (const Node& node : root.required("hosts", "").items) {
+    problems.collect([&] {
+      node.only_keys({"architecture", "time", "why", "source"}, "hosts");
+      const double time = required_number(node, "time");
+      if (!(time > 0)) throw UserError(node.where() + ": hosts: time is above 0");
+      for (const std::string& architecture : architectures_of(node)) hosts_[architecture] = time;
     });
   }
   problems.collect([&] { read_tuned_shapes(); });
@@ -247,10 +259,18 @@ void LayerKernelLibrary::read_tuned_shapes() {
   }
 }
 
-double LayerKernelLibrary::launches(const std::string& table) const {
-  const auto named = std::find_if(
-      launches_.begin(), launches_.end(),
-      [&](const NamedLaunches& launches) { return starts_with(table, launches.kernels); });
+double LayerKernelLibrary::host_time(const std::string& architecture) const {
+  const auto known = hosts_.find(architecture);
+  return known == hosts_.end() ? 1 : known->second;
+}
+
+double LayerKernelLibrary::launches(const std::string& table,
+                                    const std::string& architecture) const {
+  const auto named =
+      std::find_if(launches_.begin(), launches_.end(), [&](const NamedLaunches& launches) {
+        return starts_with(table, launches.kernels) &&
+               (launches.architecture.empty() || launches.architecture == architecture);
+      });
   return named == launches_.end() ? 0 : named->count;
 }
 

@@ -76,9 +76,13 @@ struct LayerKernelFacts {
   double parts = 0;         // … into just as many
   double value_parts = 1;   // tokens: thread blocks that share the values of a head
   double resident = 1;      // tokens: thread blocks that share an SM
-  double least_heads = 0;   // tokens: rows of a tile however few the heads; 0 is as usual
-  double tile_keys = 0;     // tokens: keys of a stage; 0 is as usual
-  double walk_tokens = 0;   // convolutions: a thread block walks a sequence of a few channels by
+  // Tokens: so many warps of a thread block read the keys of a stage from shared memory into their
+  // registers, each all of them, and wait for what they load; 0: the matrix pipe reads shared
+  // memory itself, while the next stage comes.
+  double operand_readers = 0;
+  double least_heads = 0;     // tokens: rows of a tile however few the heads; 0 is as usual
+  double tile_keys = 0;       // tokens: keys of a stage; 0 is as usual
+  double walk_tokens = 0;     // convolutions: a thread block walks a sequence of a few channels by
   double walk_channels = 16;  // … as many tokens; 0: tokens of a sequence have blocks of their own
   bool convolves_values = true;  // convolutions: over queries, keys and values; else without values
   std::string kernels_of;        // another library, whose kernels these are: it lends its factors
@@ -119,9 +123,13 @@ class LayerKernelLibrary {
   // <experts>": the first entry of the file that names them, else any expert for any token.
   const TableRouting& routing(const std::string& kernels, const std::string& version,
                               const std::string& shape) const;
-  // Kernels that a call of a table launches, as the first entry of the file that names it says; 0
+  // Kernels that a call of a table launches, as the first entry of the file that names it, for all
+  // chips or those of this architecture, says; 0
   // where none does.
-  double launches(const std::string& table) const;
+  double launches(const std::string& table, const std::string& architecture = "") const;
+  // How many times as long the host takes for a call on the machines where tables of chips of this
+  // architecture were measured; 1 where the file says nothing.
+  double host_time(const std::string& architecture) const;
   // Whether experts of such rows have a gate, as far as the file says.
   bool has_gate(const std::string& kernels, const std::string& shape) const;
 
@@ -140,6 +148,7 @@ class LayerKernelLibrary {
 
   struct NamedLaunches {
     std::string kernels;
+    std::string architecture;  // empty: all
     double count = 0;
   };
 
@@ -151,6 +160,7 @@ class LayerKernelLibrary {
   std::vector<NamedRouting> routings_;
   std::vector<NamedShapes> ungated_;
   std::vector<NamedLaunches> launches_;
+  std::map<std::string, double> hosts_;  // by architecture
   std::vector<LayerKernelFacts> facts_;
 };
 

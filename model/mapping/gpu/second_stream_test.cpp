@@ -4,7 +4,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
+#include "hw/spec/shared/catalog.hpp"
+#include "model/config/document.hpp"
 #include "model/testing/graphs.hpp"
+#include "workloads/ir/operators.hpp"
+#include "workloads/ir/two_batches.hpp"
 
 namespace foretell {
 namespace {
@@ -71,6 +77,22 @@ TEST(SecondStream, AReaderWaitsForTheOneThatConvertedItsOperand) {
   }
   place_beside(graph, fused, rules, ops);
   EXPECT_THAT(ops[2].needs, ElementsAre(0U, 1U));
+}
+
+// Where halves of a batch take turns is where kernels run on the stream of collectives.
+TEST(SecondStream, HalvesTakeTurnsAtWhatBecomesACollective) {
+  const Node fusion = load_document((hw_folder() / "kernels" / "layers" / "fusion.yaml").string());
+  std::set<std::string> collectives;
+  for (const Node& rule : fusion.required("rules", "").items) {
+    if (rule.required("kernel", "rules").as_text("kernel") != "collective") continue;
+    for (const Node& kind : rule.required("operators", "rules").items)
+      collectives.insert(kind.as_text("operators"));
+  }
+  EXPECT_FALSE(collectives.empty());
+  for (const OperatorInfo& info : operator_table()) {
+    EXPECT_EQ(is_collective(info.kind), collectives.count(std::string(info.kind)) > 0) << info.kind;
+  }
+  EXPECT_FALSE(is_collective("AllToNone"));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "hw/spec/gpu/gpu_architecture.hpp"
 #include "hw/spec/shared/kernel_shapes.hpp"
 
 namespace foretell {
@@ -80,14 +81,21 @@ TokenWork token_work(const LayerCall& call, const LatentShape& shape, double cac
   const double keys = or_usual(facts.tile_keys, shapes.tile_keys);
   const double values = shapes.latent / facts.value_parts;
   const double load = loaded(call, keys * width * cache_bytes);
-  const double products = 2 * held * keys * (width + values) / call.sm_rate() +
-                          held * call.seconds(call.factors().score);
+  double products = 2 * held * keys * (width + values) / call.sm_rate() +
+                    held * call.seconds(call.factors().score);
+  double waiting = 0;
+  if (facts.operand_readers > 0) {
+    const GpuArchitecture& chip = gpu_architecture(call.device().architecture);
+    const double read = (facts.operand_readers * keys * (width + values) + held * width);
+    products += call.seconds(Cycles(read * kElementBytes / chip.shared_port));
+    waiting = call.seconds(Cycles(keys * width * kElementBytes / chip.l2_port));
+  }
   const double least_step = call.seconds(call.factors().step);
   TokenWork work;
   work.blocks = static_cast<double>(shape.batch) * std::ceil(heads / held) * facts.value_parts;
   work.stages = std::ceil(static_cast<double>(shape.keys) / keys);
   work.step = std::max({load * facts.resident, products * facts.resident, least_step});
-  work.step_alone = std::max({load, products, least_step});
+  work.step_alone = std::max({load, products + waiting, least_step});
   return work;
 }
 

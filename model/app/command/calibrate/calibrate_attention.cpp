@@ -24,28 +24,32 @@ constexpr const char* kAttentionSplit =
 using AttentionTable = KernelTable<AttentionRow>;
 
 std::map<std::string, AttentionTable> read_attention_tables(const GemmFitCommand& command,
-                                                            const GpuDeviceSpec& device) {
+                                                            const GpuDeviceSpec& device,
+                                                            const Session& session) {
   DeviceNames names(device.id);
   std::map<std::string, AttentionTable> tables;
-  take_rows(command.table, [&](const NamedCells& cells, const CsvRow& row) {
-    if (!names.is_device(cells.text(row, "gpu"))) return false;
-    const AttentionRow call = read_attention_row(cells, row);
-    if (!command.framework.empty() && call.framework != command.framework) return false;
-    if (!command.dtype.empty() && call.dtype != command.dtype) return false;
-    if (attention_part(call.shape) == Part::kVault) return false;
-    AttentionTable& table = tables[attention_table(call, device.architecture)];
-    table.version = cells.text(row, "version");
-    const AttentionShape& shape = call.shape;
-    AttentionTable::Sample sample;
-    sample.row = call;
-    sample.measured = measured_time(cells, row);
-    sample.family = fmt::format("{} {} {}", shape.heads, shape.key_heads, shape.head_dim);
-    sample.op_class = size_class(shape.batch * shape.keys) + " keys";
-    sample.makes_interval = makes_interval(shape.heads, shape.key_heads, shape.head_dim);
-    const bool held_out = is_held_out_heads(shape.heads, shape.key_heads, shape.head_dim);
-    (held_out ? table.held_out : table.fit).push_back(std::move(sample));
-    return true;
-  });
+  take_rows(
+      command.table,
+      [&](const NamedCells& cells, const CsvRow& row) {
+        if (!names.is_device(cells.text(row, "gpu"))) return false;
+        const AttentionRow call = read_attention_row(cells, row);
+        if (!command.framework.empty() && call.framework != command.framework) return false;
+        if (!command.dtype.empty() && call.dtype != command.dtype) return false;
+        if (attention_part(call.shape) == Part::kVault) return false;
+        AttentionTable& table = tables[attention_table(call, device.architecture)];
+        table.version = cells.text(row, "version");
+        const AttentionShape& shape = call.shape;
+        AttentionTable::Sample sample;
+        sample.row = call;
+        sample.measured = measured_time(cells, row);
+        sample.family = fmt::format("{} {} {}", shape.heads, shape.key_heads, shape.head_dim);
+        sample.op_class = size_class(shape.batch * shape.keys) + " keys";
+        sample.makes_interval = makes_interval(shape.heads, shape.key_heads, shape.head_dim);
+        const bool held_out = is_held_out_heads(shape.heads, shape.key_heads, shape.head_dim);
+        (held_out ? table.held_out : table.fit).push_back(std::move(sample));
+        return true;
+      },
+      session);
   return tables;
 }
 
@@ -58,9 +62,9 @@ int calibrate_attention(const GemmFitCommand& command, const Session& session) {
   settings.leaves_families_out = false;  // enough are held out, and a fit takes a minute
   KernelCalibration calibration(command, device, settings, attention_factors_folder(),
                                 kAttentionSplit, session);
-  calibration.run(read_attention_tables(command, device), [&](const AttentionTable& table,
-                                                              KernelFitTask& task,
-                                                              const auto& calibrate) {
+  calibration.run(read_attention_tables(command, device, session), [&](const AttentionTable& table,
+                                                                       KernelFitTask& task,
+                                                                       const auto& calibrate) {
     if (table.fit.empty()) return;
     const AttentionLibrary library = library_of_table(device.architecture, task.name);
     const AttentionRow& like = table.fit.front().row;

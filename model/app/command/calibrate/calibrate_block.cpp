@@ -31,28 +31,33 @@ std::string left_out_with(const AttentionBlockRow& row) {
 
 std::map<std::string, BlockTable> read_block_tables(const GemmFitCommand& command,
                                                     const GpuDeviceSpec& device,
-                                                    AttentionBlockPredictor& predictor) {
+                                                    AttentionBlockPredictor& predictor,
+                                                    const Session& session) {
   DeviceNames names(device.id);
   std::map<std::string, BlockTable> tables;
-  take_rows(command.table, [&](const NamedCells& cells, const CsvRow& row) {
-    if (!names.is_device(cells.text(row, "gpu"))) return false;
-    if (!command.framework.empty() && cells.text(row, "framework") != command.framework) {
-      return false;
-    }
-    if (!command.dtype.empty() && cells.text(row, "product_dtype") != command.dtype) return false;
-    const Part part = part_of(attention_block_family(cells, row));
-    if (part == Part::kVault) return false;
-    const AttentionBlockRow call = read_attention_block_row(cells, row);
-    BlockTable& table = tables[predictor.table(call)];
-    table.version = cells.text(row, "version");
-    BlockTable::Sample sample;
-    sample.measured = measured_time(cells, row);
-    sample.family = left_out_with(call);
-    sample.op_class = call.product_dtype;
-    sample.row = predictor.parts(call).work;
-    (part == Part::kFit ? table.fit : table.held_out).push_back(std::move(sample));
-    return true;
-  });
+  take_rows(
+      command.table,
+      [&](const NamedCells& cells, const CsvRow& row) {
+        if (!names.is_device(cells.text(row, "gpu"))) return false;
+        if (!command.framework.empty() && cells.text(row, "framework") != command.framework) {
+          return false;
+        }
+        if (!command.dtype.empty() && cells.text(row, "product_dtype") != command.dtype)
+          return false;
+        const Part part = part_of(attention_block_family(cells, row));
+        if (part == Part::kVault) return false;
+        const AttentionBlockRow call = read_attention_block_row(cells, row);
+        BlockTable& table = tables[predictor.table(call)];
+        table.version = cells.text(row, "version");
+        BlockTable::Sample sample;
+        sample.measured = measured_time(cells, row);
+        sample.family = left_out_with(call);
+        sample.op_class = call.product_dtype;
+        sample.row = predictor.parts(call).work;
+        (part == Part::kFit ? table.fit : table.held_out).push_back(std::move(sample));
+        return true;
+      },
+      session);
   return tables;
 }
 
@@ -67,7 +72,8 @@ int calibrate_block(const GemmFitCommand& command, const Session& session) {
   AttentionBlockPredictor predictor({}, "");
   KernelCalibration calibration(command, device, settings,
                                 factors_folder() / "gpu" / "attention_block", kPartSplit, session);
-  const std::map<std::string, BlockTable> tables = read_block_tables(command, device, predictor);
+  const std::map<std::string, BlockTable> tables =
+      read_block_tables(command, device, predictor, session);
   calibration.run(tables, [&](const BlockTable& table, KernelFitTask& task, const auto& calibrate) {
     if (table.fit.empty()) return;
     AttentionBlockFactors factors;

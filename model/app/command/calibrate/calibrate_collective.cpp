@@ -36,29 +36,34 @@ bool is_newer(const std::string& version, const std::string& than) {
 // Factors are those of the newest version. A user has any: those that are held out of all versions
 // say how far predictions are.
 std::map<std::string, CollectiveTable> read_collective_tables(const GemmFitCommand& command,
-                                                              const GpuDeviceSpec& device) {
+                                                              const GpuDeviceSpec& device,
+                                                              const Session& session) {
   DeviceNames names(device.id);
   std::map<std::string, CollectiveTable> tables;
-  take_rows(command.table, [&](const NamedCells& cells, const CsvRow& row) {
-    const CollectiveRow call = read_collective_row(cells, row);
-    if (!names.is_device(call.gpu)) return false;
-    if (!command.framework.empty() && !starts_with(call.library, command.framework)) return false;
-    const bool is_common = call.library == kernel_libraries().choice().collectives;
-    if (!is_common && !is_custom(call)) return false;
-    if (collective_part(call.shape) == Part::kVault) return false;
-    CollectiveTable& table = tables[collective_table(call)];
-    CollectiveTable::Sample sample;
-    sample.row = call;
-    sample.measured = measured_time(cells, row);
-    sample.version = cells.text(row, "version");
-    sample.family = fmt::format("{} B", call.shape.bytes.value());
-    sample.op_class = cells.text(row, "op");
-    sample.makes_interval = collective_makes_interval(call.shape);
-    if (is_newer(sample.version, table.version)) table.version = sample.version;
-    (is_held_out_collective(call.shape.ranks) ? table.held_out : table.fit)
-        .push_back(std::move(sample));
-    return true;
-  });
+  take_rows(
+      command.table,
+      [&](const NamedCells& cells, const CsvRow& row) {
+        const CollectiveRow call = read_collective_row(cells, row);
+        if (!names.is_device(call.gpu)) return false;
+        if (!command.framework.empty() && !starts_with(call.library, command.framework))
+          return false;
+        const bool is_common = call.library == kernel_libraries().choice().collectives;
+        if (!is_common && !is_custom(call)) return false;
+        if (collective_part(call.shape) == Part::kVault) return false;
+        CollectiveTable& table = tables[collective_table(call)];
+        CollectiveTable::Sample sample;
+        sample.row = call;
+        sample.measured = measured_time(cells, row);
+        sample.version = cells.text(row, "version");
+        sample.family = fmt::format("{} B", call.shape.bytes.value());
+        sample.op_class = cells.text(row, "op");
+        sample.makes_interval = collective_makes_interval(call.shape);
+        if (is_newer(sample.version, table.version)) table.version = sample.version;
+        (is_held_out_collective(call.shape.ranks) ? table.held_out : table.fit)
+            .push_back(std::move(sample));
+        return true;
+      },
+      session);
   for (auto& [name, table] : tables) {
     const std::string fitted = table.version;
     const auto is_other = [&](const CollectiveTable::Sample& sample) {
@@ -86,7 +91,7 @@ int calibrate_collective(const GemmFitCommand& command, const Session& session) 
   KernelCalibration calibration(command, device, settings, collective_factors_folder(),
                                 kCollectiveSplit, session);
   calibration.run(
-      read_collective_tables(command, device),
+      read_collective_tables(command, device, session),
       [&](const CollectiveTable& table, KernelFitTask& task, const auto& calibrate) {
         if (table.fit.empty() || table.held_out.empty()) return;
         LinkFactors factors;

@@ -58,6 +58,8 @@ struct FitCommandOptions {
   std::string measurements;  // of CPUs and GPUs
   bool keep_factors = false;
   bool only_sharing = false;
+  std::string pool;
+  std::string pool_mean;
   std::string plan;
   std::string split;
   std::string output;
@@ -166,10 +168,11 @@ int fit_device(const FitCommandOptions& options, const Session& session, FitOutp
     return calibrate_measured(command, session);
   }
   if (GpuCatalog().has_system(options.device)) {
-    const GemmFitCommand command{options.device, options.table,        options.plan,
-                                 options.output, options.framework,    options.dtype,
-                                 options.seed,   options.keep_factors, options.jobs,
-                                 &output,        options.only_sharing};
+    const GemmFitCommand command{options.device,   options.table,        options.plan,
+                                 options.output,   options.framework,    options.dtype,
+                                 options.seed,     options.keep_factors, options.jobs,
+                                 &output,          options.only_sharing, options.pool,
+                                 options.pool_mean};
     if (!options.table.empty()) {
       const CsvReader table(options.table);
       switch (recognise_table(table.header(), options.table).kind) {
@@ -276,6 +279,16 @@ void add_fit_command(CLI::App& calibrate, Session& session) {
                     "intervals anew and fit nothing");
   command->add_flag("--sharing", options->only_sharing,
                     "GPUs: only tables that take most of their factors from another");
+  command
+      ->add_option("--pool", options->pool,
+                   "GPUs: from the factors that there are, fit all tables at once and give up "
+                   "values of their own, as long as none loses more than this many points of MAPE "
+                   "on rows fitted to, and their mean no more than --pool-mean")
+      ->type_name("POINTS");
+  command
+      ->add_option("--pool-mean", options->pool_mean,
+                   "points of MAPE that the mean of the tables may lose (default: 0)")
+      ->type_name("POINTS");
   command->add_option("--framework", options->framework, "GPUs: only tables of this kernel library")
       ->type_name("NAME");
   command->add_option("--dtype", options->dtype, "GPUs: only tables of this type")

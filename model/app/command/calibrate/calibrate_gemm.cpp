@@ -154,14 +154,17 @@ int calibrate_gemm(const GemmFitCommand& command, const Session& session) {
   const GpuDeviceSpec device = catalog.load(catalog.find_device(command.device)).spec.device;
   DeviceNames names(device.id);
   std::map<std::string, ProductTable> tables;
-  take_rows(table_path(command.table), [&](const NamedCells& cells, const CsvRow& row) {
-    if (!names.is_device(cells.text(row, "gpu"))) return false;
-    if (gemm_part(cells.count(row, "n", 1, kMaxGemmSide), cells.count(row, "k", 1, kMaxGemmSide)) ==
-        Part::kVault) {
-      return false;
-    }
-    return !add_row(command, device, cells, row, tables).empty();
-  });
+  take_rows(
+      table_path(command.table),
+      [&](const NamedCells& cells, const CsvRow& row) {
+        if (!names.is_device(cells.text(row, "gpu"))) return false;
+        if (gemm_part(cells.count(row, "n", 1, kMaxGemmSide),
+                      cells.count(row, "k", 1, kMaxGemmSide)) == Part::kVault) {
+          return false;
+        }
+        return !add_row(command, device, cells, row, tables).empty();
+      },
+      session);
   KernelFitSettings settings{"gpu_gemm_plan.yaml", "families"};
   settings.rows = 2400;
   settings.evaluations = 1000;

@@ -24,6 +24,8 @@ struct GemmFitCommand {
   std::string jobs;                   // processes, each with a table; "": one per processor
   FitOutput* output_lines = nullptr;  // what is said; required
   bool only_sharing = false;          // only tables that are like another
+  std::string pool = {};              // points that a table may lose; "": tables one by one
+  std::string pool_mean = {};         // points that their mean may lose; "": none
 };
 
 // Fits every table (framework and type) of the device, judges it on the families held out, and

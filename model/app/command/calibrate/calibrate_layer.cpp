@@ -23,29 +23,33 @@ constexpr std::size_t kUndividedFamilies = 3;  // fewer are divided further, to 
 using LayerTable = KernelTable<LayerRow>;
 
 std::map<std::string, LayerTable> read_layer_tables(LayerKind kind, const GemmFitCommand& command,
-                                                    const GpuDeviceSpec& device) {
+                                                    const GpuDeviceSpec& device,
+                                                    const Session& session) {
   DeviceNames names(device.id);
   std::map<std::string, LayerTable> tables;
-  take_rows(command.table, [&](const NamedCells& cells, const CsvRow& row) {
-    if (!names.is_device(cells.text(row, "gpu"))) return false;
-    if (!command.framework.empty() && cells.text(row, "framework") != command.framework) {
-      return false;
-    }
-    if (!command.dtype.empty() && cells.text(row, "dtype") != command.dtype) return false;
-    const Part part = part_of(layer_family(kind, cells, row));
-    if (part == Part::kVault) return false;
-    LayerRow call = read_layer_row(kind, cells, row);
-    LayerTable& table = tables[call.tables.front()];
-    table.version = cells.text(row, "version");
-    LayerTable::Sample sample;
-    sample.measured = measured_time(cells, row);
-    sample.family = call.family;
-    sample.op_class = call.op_class;
-    sample.makes_interval = true;
-    sample.row = std::move(call);
-    (part == Part::kFit ? table.fit : table.held_out).push_back(std::move(sample));
-    return true;
-  });
+  take_rows(
+      command.table,
+      [&](const NamedCells& cells, const CsvRow& row) {
+        if (!names.is_device(cells.text(row, "gpu"))) return false;
+        if (!command.framework.empty() && cells.text(row, "framework") != command.framework) {
+          return false;
+        }
+        if (!command.dtype.empty() && cells.text(row, "dtype") != command.dtype) return false;
+        const Part part = part_of(layer_family(kind, cells, row));
+        if (part == Part::kVault) return false;
+        LayerRow call = read_layer_row(kind, cells, row);
+        LayerTable& table = tables[call.tables.front()];
+        table.version = cells.text(row, "version");
+        LayerTable::Sample sample;
+        sample.measured = measured_time(cells, row);
+        sample.family = call.family;
+        sample.op_class = call.op_class;
+        sample.makes_interval = true;
+        sample.row = std::move(call);
+        (part == Part::kFit ? table.fit : table.held_out).push_back(std::move(sample));
+        return true;
+      },
+      session);
   return tables;
 }
 
@@ -76,7 +80,7 @@ int calibrate_layer(const TableLayout& layout, const GemmFitCommand& command,
   settings.evaluations = kind == LayerKind::kLatent ? 1500 : 400;
   KernelCalibration calibration(command, device, settings, layer_factors_folder(kind), kPartSplit,
                                 session);
-  std::map<std::string, LayerTable> tables = read_layer_tables(kind, command, device);
+  std::map<std::string, LayerTable> tables = read_layer_tables(kind, command, device, session);
   for (auto& [name, table] : tables) divide_few_families(table);
   calibration.run(tables, [&](const LayerTable& table, KernelFitTask& task, const auto& calibrate) {
     if (table.fit.empty()) return;

@@ -124,7 +124,8 @@ int fit_operators(const GemmFitCommand& command, const EachRow& each_row, std::s
 
 int calibrate_operator(const GemmFitCommand& command, const Session& session) {
   return fit_operators(
-      command, [&](const TakeRow& take) { take_rows(command.table, take); }, kMinRows, session);
+      command, [&](const TakeRow& take) { take_rows(command.table, take, session); }, kMinRows,
+      session);
 }
 
 int calibrate_operator(const GemmFitCommand& command, const MeasuredTable& table,

@@ -101,13 +101,14 @@ class KernelCalibration {
     }
     if (names.empty() && !tables.empty())
       throw UserError("no table is left to fit; measure more shapes");
+    if (!command_.pool.empty()) {
+      std::vector<KernelFitTask*> tasks;
+      prepare_all(names, 0, tables, prepare, tasks);
+      command_.keep_factors = true;  // what follows judges them
+    }
     run_all(names, [&](const std::string& name) {
       const KernelTable<Row>& table = tables.at(name);
-      KernelFitTask task;
-      task.name = name;
-      task.version = table.version;
-      task.fit.assign(table.fit.begin(), table.fit.end());
-      task.held_out.assign(table.held_out.begin(), table.held_out.end());
+      KernelFitTask task = task_of(name, table);
       std::string text;
       prepare(table, task, [&] { text = calibrated_text(task); });
       return text;
@@ -115,6 +116,38 @@ class KernelCalibration {
   }
 
  private:
+  template <class Row>
+  static KernelFitTask task_of(const std::string& name, const KernelTable<Row>& table) {
+    KernelFitTask task;
+    task.name = name;
+    task.version = table.version;
+    task.fit.assign(table.fit.begin(), table.fit.end());
+    task.held_out.assign(table.held_out.begin(), table.held_out.end());
+    return task;
+  }
+
+  // All tables from `next` on are prepared at once, for pool().
+  template <class Row, class Prepare>
+  void prepare_all(const std::vector<std::string>& names, std::size_t next,
+                   const std::map<std::string, KernelTable<Row>>& tables, const Prepare& prepare,
+                   std::vector<KernelFitTask*>& tasks) {
+    if (next == names.size()) {
+      pool(tasks);
+      return;
+    }
+    const KernelTable<Row>& table = tables.at(names[next]);
+    KernelFitTask task = task_of(names[next], table);
+    bool is_ready = false;
+    prepare(table, task, [&] {
+      is_ready = true;
+      tasks.push_back(&task);
+      prepare_all(names, next + 1, tables, prepare, tasks);
+    });
+    if (!is_ready) prepare_all(names, next + 1, tables, prepare, tasks);
+  }
+  // Gives up values of their own that the tables can share (pooled_calibration.cpp), and writes
+  // what is left. UserError where a table was not fitted yet.
+  void pool(const std::vector<KernelFitTask*>& tasks);
   // Does the table tell how certain its factors are? A warning says where it does not.
   bool is_enough(const std::string& name, const std::vector<KernelSample>& fit,
                  bool has_held_out) const;

@@ -18,13 +18,37 @@ namespace {
 
 constexpr double kMicrosecond = 1e-6;
 
+// Rows that measured what a row before them did, and found something else.
+class Repeats {
+ public:
+  void add(const Contradiction& found, const std::string& place) {
+    if (first_.empty()) first_ = fmt::format("{}: {}: {}", place, found.column, found.difference);
+    ++count_;
+    // Of one prediction for both, the smaller time is the best: half of the other's error is left.
+    least_error_ += (1 - 1 / found.ratio) / 2;
+  }
+  void tell(const std::string& path, double tolerance, const Session& session) const {
+    if (count_ == 0) return;
+    session.say(fmt::format(
+        "foretell: {} rows of {} differ by more than {:.0f} % from a row before that says the same "
+        "({}). All are fitted to; no prediction is closer to such a pair than {:.1f} % on average",
+        count_, path, tolerance * 100, first_, least_error_ / static_cast<double>(count_) * 100));
+  }
+
+ private:
+  std::string first_;
+  std::size_t count_ = 0;
+  double least_error_ = 0;
+};
+
 }  // namespace
 
-void take_rows(const std::string& path, const TakeRow& take) {
+void take_rows(const std::string& path, const TakeRow& take, const Session& session) {
   CsvReader csv(path);
   const NamedCells cells(csv.header());
-  Contradictions contradictions(recognise_table(csv.header(), path), csv.header(),
-                                ImportRules{}.tolerance);
+  const double tolerance = ImportRules{}.tolerance;
+  Contradictions contradictions(recognise_table(csv.header(), path), csv.header(), tolerance);
+  Repeats repeats;
   std::vector<std::string> problems;
   CsvRow row;
   std::string problem;
@@ -40,11 +64,11 @@ void take_rows(const std::string& path, const TakeRow& take) {
       continue;
     }
     for (const Contradiction& found : contradictions.add(row, csv.line())) {
-      problems.push_back(
-          fmt::format("{}:{}: {}: {}", path, csv.line(), found.column, found.difference));
+      repeats.add(found, fmt::format("{}:{}", path, csv.line()));
     }
   }
   refuse_problems(problems, "nothing was fitted");
+  repeats.tell(path, tolerance, session);
 }
 
 Seconds measured_time(const NamedCells& cells, const CsvRow& row) {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "model/app/tables/kernel_rows.hpp"
+#include "model/app/terminal/session.hpp"
 #include "model/base/units.hpp"
 #include "reports/record/csv.hpp"
 
@@ -16,9 +17,10 @@ namespace foretell {
 using TakeRow = std::function<bool(const NamedCells& cells, const CsvRow& row)>;
 
 // Every row of the table, in order. UserError, when all have been read, that names those that
-// `take` refused and those that contradict an earlier one, with their lines; nothing may be fitted
-// to the others then.
-void take_rows(const std::string& path, const TakeRow& take);
+// `take` refused, with their lines; nothing may be fitted to the others then. What was measured
+// more than once, with times far apart, is taken each time; how many rows and how far apart is
+// said.
+void take_rows(const std::string& path, const TakeRow& take, const Session& session);
 
 // The measurement of a row. UserError when it is not above zero.
 Seconds measured_time(const NamedCells& cells, const CsvRow& row);

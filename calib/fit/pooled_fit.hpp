@@ -1,0 +1,47 @@
+// Which numbers the tables of a chip can share, found with all of them in view: shared_fit.hpp asks
+// what one table needs beside the numbers of another, which were fitted without it.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "model/config/fields.hpp"
+
+namespace foretell {
+
+// A table and its factors. Values are in base units and above zero: a factor that is not named does
+// not apply.
+struct PooledTable {
+  std::string name;
+  std::optional<std::size_t> parent;    // place among the tables; none: it is like none of them
+  std::map<std::string, double> given;  // by a table of another chip that it is like
+  std::map<std::string, double> start;  // of every factor that applies
+  std::set<std::string> fixed;          // factors that no search moves
+  FieldList* fields = nullptr;          // where `loss` reads them; required
+  std::function<double()> loss;         // mean relative error with what the fields hold
+  double most = 0;                      // loss that it may not exceed
+};
+
+struct PoolOptions {
+  double mean_gives = 0;  // by which the mean loss of the tables may rise over that of `start`
+};
+
+struct PooledFit {
+  std::vector<std::map<std::string, double>> own;     // by table; the rest is its parent's
+  std::vector<std::map<std::string, double>> values;  // all that apply
+  std::vector<double> losses;
+};
+
+// Starts with a value of its own for each factor that differs from the parent's, moves all of them
+// to the least mean loss, then gives up one after another: a table takes its parent's value, or
+// both take one between. Each time that which costs least, values around it searched anew, as long
+// as the mean loss and that of each table allow it. Parents stand in any order; InternalError when
+// one leads back to itself. Deterministic.
+PooledFit fit_pooled(const std::vector<PooledTable>& tables, const PoolOptions& options);
+
+}  // namespace foretell
