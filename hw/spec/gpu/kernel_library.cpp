@@ -98,6 +98,11 @@ Seconds read_host_time(const Node& host, const char* key, const std::string& tex
 std::map<std::string, double> read_longer(const Node& longer) {
   constexpr double kMost = 100;
   std::map<std::string, double> ratios;
+  if (longer.entries.empty()) {
+    throw UserError(longer.where() +
+                    ": host.longer: names no operator; write how many times as long the host takes "
+                    "for it, as {Conv: 3.8}");
+  }
   RuleReader reader(longer, "longer");
   for (const MapEntry& entry : longer.entries) {
     double& ratio = ratios[entry.key];

@@ -66,8 +66,8 @@ TEST(MapToGpu, AThreadBlockStoresResultsAsWideAsTheyAre) {
     const TensorId wide = w.gelu("gelu", w.matmul("wide", w.input("x", {65536, 64}), 256));
     w.graph().mark_output(w.matmul("down", wide, 64));
     const TensorId other = read_wide ? w.gelu("other", wide) : wide;
-    const Graph graph = w.finish(read_wide ? other : w.matmul("second", wide, 64), "int8");
-    const Grid kernel = map(graph, "int8", "a100-sxm").at(0).program.kernels.back();
+    const Graph graph = w.finish(read_wide ? other : w.matmul("second", wide, 64), "fp8");
+    const Grid kernel = map(graph, "fp8", "h100-sxm-x8", "").at(0).program.kernels.back();
     return std::pair(kernel.name, kernel.ctas.front().duration.value());
   };
   EXPECT_EQ(thread_block(false).first, thread_block(true).first);

@@ -138,6 +138,11 @@ void set_learned_positions(PartsReader& reader, const std::string& activation) {
   config.parts_of_decoder.layer_norm = true;
   config.position_kind = Positions::kLearned;
   config.positions = config.max_seq_len;
+  if (config.hidden % config.heads != 0) {
+    throw UserError(config.file + ": contradiction: a hidden size of " +
+                    std::to_string(config.hidden) + " is no multiple of " +
+                    std::to_string(config.heads) + " heads");
+  }
   for (LayerPart& part : reader.layers()) {
     part.mixer.qkv_bias = part.mixer.output_bias = part.feed_forward.bias = true;
     part.feed_forward.gated = false;

@@ -218,6 +218,8 @@ TEST(Networks, LearnedPositionsAreATableAndWindowsAlternate) {
   EXPECT_EQ(layers[2].mixer.window, 0);
   const std::string longer = with(kGptNeo, "128", "256");
   EXPECT_NEAR((billions(longer) - billions(kGptNeo)) * 1e9, 128 * 64, 0.5);
+  EXPECT_THAT(error_of_network(with(kGptNeo, R"("num_heads": 4)", R"("num_heads": 5)")),
+              HasSubstr("64 is no multiple of 5 heads"));
   EXPECT_THAT(error_of_network(with(kGptNeo, R"("num_heads": 4)",
                                     R"("num_heads": 4, "attention_layers": ["global"])")),
               HasSubstr("names 1 layers"));
