@@ -84,7 +84,6 @@ class CallRunner {
     ProgramBuilder builder("call", gpu_streams(host));
     HostCall launch;
     launch.name = "launch";
-    launch.time = call_.system.device.stream_floor;
     std::array<Deps, 2> last;  // of the first stream and the one beside
     std::vector<Deps> ends;    // of each operation
     for (MappedOp& op : ops_) {
@@ -92,6 +91,7 @@ class CallRunner {
       const bool beside = op.beside && !call_.one_stream;
       Deps before = last[beside ? 1 : 0];
       for (const std::size_t need : op.needs) before.merge(ends[need]);
+      launch.time = call_.system.device.stream_floor * longer_launch(op);
       for (Grid& kernel : op.program.kernels) {
         if (host) before.merge(builder.emit_to(kGpuHost, launch, {}));
         kernel.unit = op.engine;
@@ -100,11 +100,20 @@ class CallRunner {
         places_.push_back(
             {static_cast<std::int32_t>(stream), builder.queue_length(static_cast<int>(stream))});
         before = emit_grid(builder, std::move(kernel), before, grids);
+        launch.time = call_.system.device.stream_floor;
       }
       last[beside ? 1 : 0] = before;
       ends.push_back(before);
     }
     return std::move(builder).finish();
+  }
+
+  // Of the first kernel of an operation, against any other: what its library does for it on the
+  // host.
+  double longer_launch(const MappedOp& op) const {
+    const std::map<std::string, double>& longer = call_.factors.library().longer_launch;
+    const auto found = longer.find(call_.graph.op(op.main).kind);
+    return found == longer.end() ? 1 : found->second;
   }
 
   // Where the kernels of operations, in their order, are among those of the result.

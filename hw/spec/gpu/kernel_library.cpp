@@ -94,6 +94,28 @@ Seconds read_host_time(const Node& host, const char* key, const std::string& tex
   return time;
 }
 
+// By kind of operator: how many times as long its launch takes as that of another one.
+std::map<std::string, double> read_longer(const Node& longer) {
+  constexpr double kMost = 100;
+  std::map<std::string, double> ratios;
+  if (longer.entries.empty()) {
+    throw UserError(longer.where() +
+                    ": host.longer: names no operator; write how many times as long the host takes "
+                    "for it, as {Conv: 3.8}");
+  }
+  RuleReader reader(longer, "longer");
+  for (const MapEntry& entry : longer.entries) {
+    double& ratio = ratios[entry.key];
+    reader.number(entry.key.c_str(), ratio);
+    if (ratio >= 1 && ratio <= kMost) continue;
+    throw UserError(
+        fmt::format("{}: host.longer.{}: {:g} is not allowed; it must be from 1 to {:g}",
+                    longer.where(), entry.key, ratio, kMost));
+  }
+  reader.finish();
+  return ratios;
+}
+
 void read_host(const Node& host, KernelLibrary& library) {
   std::string per_launch;
   std::string per_call;
@@ -103,7 +125,9 @@ void read_host(const Node& host, KernelLibrary& library) {
   reader.text("per_call", per_call);
   reader.text("per_prompt_layer", per_prompt_layer);
   reader.text("until", library.per_prompt_layer_until);
+  const Node* longer = reader.node("longer");
   reader.finish();
+  if (longer != nullptr) library.longer_launch = read_longer(*longer);
   if (per_launch.empty() && per_call.empty() && per_prompt_layer.empty()) {
     throw UserError(host.where() +
                     ": host: says no time; write how long the host takes for a "

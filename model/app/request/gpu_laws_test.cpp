@@ -95,6 +95,30 @@ TEST(GpuLaws, TheHostOfALibraryBoundsSmallCalls) {
               0.05 * hosted.summary.call_s);
 }
 
+// A convolution and a batch norm take so many times as long on the host as their library says.
+TEST(GpuLaws, HostsTakeLongerForConvolutions) {
+  Request request;
+  request.system = "a100-sxm";
+  request.workload = "resnet50";
+  request.image_size = 224;
+  request.batch = 1;
+  request.dtype = "fp16";
+  for (const char* id : {"pytorch-1", "tensorflow"}) {
+    request.library = id;
+    const KernelLibrary& library = kernel_libraries().of_networks(id);
+    ASSERT_GT(library.longer_launch.count("Conv"), 0U) << id;
+    const RunRecord record = predict(request);
+    double launches = 0;
+    for (const OperatorRecord& op : record.operators) {
+      const auto longer = library.longer_launch.find(op.op);
+      launches += longer == library.longer_launch.end() ? 1 : longer->second;
+    }
+    EXPECT_NEAR(record.summary.call_s, launches * library.per_launch->value(),
+                0.1 * record.summary.call_s)
+        << id;
+  }
+}
+
 // Processors are as old as the boards that they come with.
 TEST(GpuLaws, HostsBesideOlderBoardsTakeLonger) {
   Request request = bert_on_h100();

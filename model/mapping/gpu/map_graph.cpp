@@ -130,6 +130,14 @@ class GpuMapper final : public FusedWalk<MappedOp> {
     return bytes;
   }
 
+  // Of an element of the results on average: those that only products in 8 bits read are as narrow.
+  double output_bytes(const FusedOp& fused) const {
+    double elements = 0;
+    for (const TensorAccess& write : fused.writes)
+      elements += write.bytes / Bytes(element_of(write.tensor));
+    return elements > 0 ? written(fused).value() / elements : 0;
+  }
+
   // What comes from DRAM: reads that miss L2, and every result.
   Bytes dram_of(const FusedOp& fused) const {
     Bytes bytes = written(fused);
@@ -160,6 +168,7 @@ class GpuMapper final : public FusedWalk<MappedOp> {
     product.type = type_with(graph_.tensor(fused.weights.front()));
     product.copies = copies_between(weight_bytes);
     product.dram = dram_of(fused);
+    product.output_bytes = output_bytes(fused);
     read_activation(graph_.op(fused.main).inputs[0], product, op);
     products_.add(product, op);
   }
@@ -199,6 +208,7 @@ class GpuMapper final : public FusedWalk<MappedOp> {
     product.is_convolution = is_forward;  // gradients of weights are deep and divided
     product.copies = copies_between(weight.bytes());
     product.dram = dram_of(fused);
+    product.output_bytes = output_bytes(fused);
     read_activation(main.inputs[0], product, op);
     products_.add(product, op);
     op.kernel = "implicit " + op.kernel;

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include "hw/spec/gpu/gpu_catalog.hpp"
 #include "model/base/errors.hpp"
 #include "model/mapping/gpu/map_graph.hpp"
@@ -55,6 +57,21 @@ TEST(MapToGpu, AnActivationIsWrittenInBothTypesWhereBothAreRead) {
   };
   const double element = 4096.0 * 4096;
   EXPECT_NEAR(written(true) - written(false), 2 * element, 1);
+}
+
+// What only products in 8 bits read leaves a thread block in half the time of 16 bits.
+TEST(MapToGpu, AThreadBlockStoresResultsAsWideAsTheyAre) {
+  const auto thread_block = [](bool read_wide) {
+    GraphWriter w;
+    const TensorId wide = w.gelu("gelu", w.matmul("wide", w.input("x", {65536, 64}), 256));
+    w.graph().mark_output(w.matmul("down", wide, 64));
+    const TensorId other = read_wide ? w.gelu("other", wide) : wide;
+    const Graph graph = w.finish(read_wide ? other : w.matmul("second", wide, 64), "fp8");
+    const Grid kernel = map(graph, "fp8", "h100-sxm-x8", "").at(0).program.kernels.back();
+    return std::pair(kernel.name, kernel.ctas.front().duration.value());
+  };
+  EXPECT_EQ(thread_block(false).first, thread_block(true).first);
+  EXPECT_LT(thread_block(false).second, thread_block(true).second);
 }
 
 TEST(MapToGpu, BytesOfAProductAreThoseOfItsOperandsAndResult) {

@@ -89,17 +89,19 @@ ProductKernels::~ProductKernels() = default;
 
 // TensorRT's convolutions (xmma_fprop_implicit_gemm_…) walk the whole depth in one thread block;
 // where that leaves SMs idle it takes smaller tiles.
-ProductKernels::Kernels& ProductKernels::kernels_of(const std::string& type, Kind kind) {
-  std::unique_ptr<Kernels>& kernels = kernels_[{type, kind}];
+ProductKernels::Kernels& ProductKernels::kernels_of(const std::string& type, Kind kind,
+                                                    double output_bytes) {
+  GemmType stored = gemm_type(type);
+  if (output_bytes > 0) stored.output_bytes = std::min(stored.output_bytes, output_bytes);
+  std::unique_ptr<Kernels>& kernels = kernels_[{type, kind, stored.output_bytes}];
   if (kernels != nullptr) return *kernels;
   const bool batched = kind == Kind::kMany;
   GemmLibrary library = factors_.on_vector_pipe(type)
                             ? vector_library(device_.architecture, batched)
                             : gemm_library(device_.architecture, factors_.library().id, type);
   if (kind == Kind::kConvolution) library.max_split = 1;
-  kernels =
-      std::make_unique<Kernels>(device_, gemm_type(type), library, factors_.gemm(type, batched),
-                                factors_.gemm_interval80(type, batched));
+  kernels = std::make_unique<Kernels>(device_, stored, library, factors_.gemm(type, batched),
+                                      factors_.gemm_interval80(type, batched));
   return *kernels;
 }
 
@@ -115,7 +117,7 @@ void ProductKernels::add(const Product& product, MappedOp& op) {
   const Kind kind = product.is_convolution ? Kind::kConvolution
                     : product.batch > 1    ? Kind::kMany
                                            : Kind::kOne;
-  Kernels& kernels = kernels_of(product.type, kind);
+  Kernels& kernels = kernels_of(product.type, kind, product.output_bytes);
   const GemmTiming& timing = kernels.timing;
   const GemmShape all = shape_of_all(product, kernels.library);
   GemmTimes chosen = kernels.fastest_of(all, product.copies);

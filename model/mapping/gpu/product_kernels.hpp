@@ -4,7 +4,7 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <utility>
+#include <tuple>
 #include <vector>
 
 #include "calib/fitted/gpu/gpu_factors.hpp"
@@ -24,6 +24,7 @@ struct Product {
   std::int64_t k = 0;
   Bytes dram;                      // that misses L2, results included
   int copies = 1;                  // of weights like these that are used until these are used again
+  double output_bytes = 0;         // of an element that is written; 0: as in the tables of its type
   bool is_convolution = false;     // whose kernels never divide the depth
   std::vector<std::int64_t> rows;  // of each of the products, where they differ; m is their mean
 };
@@ -45,7 +46,7 @@ class ProductKernels {
  private:
   struct Kernels;
   enum class Kind { kOne, kMany, kConvolution };
-  Kernels& kernels_of(const std::string& type, Kind kind);
+  Kernels& kernels_of(const std::string& type, Kind kind, double output_bytes = 0);
   // Returns the time of the matrix pipe.
   Seconds note_bounds(const Kernels& kernels, const Product& product, const GemmTimes& chosen,
                       Grid& kernel, MappedOp& op) const;
@@ -53,7 +54,7 @@ class ProductKernels {
   const GpuDeviceSpec& device_;
   const GpuFactors& factors_;
   double clock_share_;
-  std::map<std::pair<std::string, Kind>, std::unique_ptr<Kernels>> kernels_;
+  std::map<std::tuple<std::string, Kind, double>, std::unique_ptr<Kernels>> kernels_;
 };
 
 // The type of a product whose operands are multiplied as `compute` and whose weights are stored as

@@ -102,6 +102,12 @@ void read_deepseek(JsonFields& fields, ModelConfig* config, const std::string& f
   reader.draft_layers({"num_nextn_predict_layers"});
 }
 
+void read_minicpm3(JsonFields& fields, ModelConfig* config) {
+  PartsReader reader(fields, config, {2560, 62, 40, 40, 0, 6400, 73448, 32768});
+  read_latent_attention(reader);
+  reader.read_rotation();
+}
+
 void read_deepseek_v2(JsonFields& fields, ModelConfig* config) {
   read_deepseek(fields, config, "softmax");
 }
@@ -215,6 +221,7 @@ void read_kimi_linear(JsonFields& fields, ModelConfig* config) {
 
 std::vector<ModelType> latent_network_types() {
   return {
+      {"minicpm3", "MiniCPM3", {}, read_minicpm3, true},
       {"deepseek_v2", "DeepseekV2", {}, read_deepseek_v2, false},
       {"deepseek_v3", "DeepseekV3", {}, read_deepseek_v3, false},
       {"deepseek_v32", "DeepseekV32", {}, read_deepseek_v3, false},

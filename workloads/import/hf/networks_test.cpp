@@ -206,6 +206,54 @@ TEST(Networks, SayWhatIsWrong) {
               HasSubstr("architecture 'deepsea' cannot be imported"));
 }
 
+const std::string kGptNeo = R"({"model_type": "gpt_neo", "hidden_size": 64, "num_layers": 4,
+  "num_heads": 4, "max_position_embeddings": 128, "vocab_size": 1000, "window_size": 32})";
+
+// Every other layer sees a window; a table of positions is added once.
+TEST(Networks, LearnedPositionsAreATableAndWindowsAlternate) {
+  const ModelConfig config = read_network(kGptNeo);
+  const std::vector<LayerPart>& layers = config.parts_of_decoder.layers;
+  EXPECT_EQ(layers[0].mixer.window, 0);
+  EXPECT_EQ(layers[1].mixer.window, 32);
+  EXPECT_EQ(layers[2].mixer.window, 0);
+  const std::string longer = with(kGptNeo, "128", "256");
+  EXPECT_NEAR((billions(longer) - billions(kGptNeo)) * 1e9, 128 * 64, 0.5);
+  EXPECT_THAT(error_of_network(with(kGptNeo, R"("num_heads": 4)", R"("num_heads": 5)")),
+              HasSubstr("64 is no multiple of 5 heads"));
+  EXPECT_THAT(error_of_network(with(kGptNeo, R"("num_heads": 4)",
+                                    R"("num_heads": 4, "attention_layers": ["global"])")),
+              HasSubstr("names 1 layers"));
+  EXPECT_THAT(error_of_network(with(kGptNeo, R"("num_heads": 4)",
+                                    R"("num_heads": 4,
+                  "attention_layers": ["global", "near", "global", "local"])")),
+              AllOf(HasSubstr("unknown kind of attention 'near'"), HasSubstr("local")));
+}
+
+// One key for all queries holds as many times less of the cache as there are heads.
+TEST(Networks, OneKeyForAllQueries) {
+  const std::string many = R"({"model_type": "gpt_bigcode", "n_embd": 64, "n_layer": 2,
+    "n_head": 4, "n_positions": 4096, "vocab_size": 1000, "multi_query": false})";
+  const auto cache = [](const std::string& text) {
+    return facts_of(read_network(text), find_precision("bf16")).kv_bytes_per_token;
+  };
+  EXPECT_DOUBLE_EQ(cache(many), 4 * cache(with(many, "false", "true")));
+  const std::string mpt = R"({"model_type": "mpt", "d_model": 64, "n_layers": 2, "n_heads": 4,
+    "max_seq_len": 4096, "vocab_size": 1000, "attn_config": {"alibi": true, "attn_type":
+    "grouped_query_attention", "kv_n_heads": 2}})";
+  EXPECT_DOUBLE_EQ(cache(many), 2 * cache(mpt));
+  EXPECT_THAT(error_of_network(with(mpt, "grouped_query", "looked_up")),
+              AllOf(HasSubstr("unknown kind of attention 'looked_up_attention'"),
+                    HasSubstr("multiquery_attention")));
+  EXPECT_THAT(error_of_network(with(mpt, R"(, "kv_n_heads": 2)", "")), HasSubstr("kv_n_heads"));
+}
+
+TEST(Networks, WhatIsMissingOfOtherArchitecturesIsSaid) {
+  EXPECT_THAT(error_of_network(R"({"model_type": "jetmoe", "hidden_size": 64})"),
+              HasSubstr("mixture of heads"));
+  EXPECT_THAT(error_of_network(R"({"model_type": "nomic_bert", "n_embd": 64})"),
+              HasSubstr("rotary positions and a gate"));
+}
+
 // index_topk_freq and its offset, or the list that says the same (GLM-5.2).
 TEST(Networks, LayersThatReadAnEarlierChoiceHaveNoIndexer) {
   const std::string latent =

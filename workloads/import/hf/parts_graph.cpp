@@ -106,7 +106,11 @@ class PartsBuilder {
 
   Graph build() {
     const Shape tokens{context_.batch(), binding_.seq_len};
-    context_.positions = block_.graph().add_input("position_ids", tokens, DType::kInt64);
+    const bool learned = config_.position_kind == Positions::kLearned;
+    context_.positions = block_.graph().add_input(
+        "position_ids",
+        learned ? Shape{tokens[0], block_.share_of(tokens[1])} : tokens,  // else heads are rotated
+        DType::kInt64);
     TensorId x = binding_.first_layer == 0 ? embeddings(tokens) : hidden_states();
     const std::int64_t last =
         binding_.last_layer == kLastLayer ? config_.layers - 1 : binding_.last_layer;
@@ -142,6 +146,11 @@ class PartsBuilder {
     block_.enter("embeddings");
     TensorId x =
         block_.sum_over_ranks("word", block_.embedding("word", ids, config_.vocab, config_.hidden));
+    if (config_.position_kind == Positions::kLearned) {
+      x = block_.op(
+          "add_position", "Add",
+          {x, block_.embedding("position", context_.positions, config_.positions, config_.hidden)});
+    }
     add_tower();
     if (parts_.per_layer_columns > 0) per_layer_ = per_layer_inputs(ids, x);
     if (parts_.streams == 1) return x;

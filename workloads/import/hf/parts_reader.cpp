@@ -70,10 +70,10 @@ PartsReader::PartsReader(JsonFields& fields, ModelConfig* config, const SizeDefa
       size({"hidden_size", "n_embd", "n_embed", "d_model"}, kMaxWidth, defaults.hidden);
   config_.vocab = size({"vocab_size", "padded_vocab_size"}, kMaxVocab, defaults.vocab);
   config_.embedding = config_.hidden;
-  config_.heads =
-      size({"num_attention_heads", "n_head", "n_heads", "num_heads"}, kMaxHeads, defaults.heads);
+  config_.heads = size({"num_attention_heads", "n_head", "n_heads", "num_heads", "attention_heads"},
+                       kMaxHeads, defaults.heads);
   config_.max_seq_len = size({"max_position_embeddings", "model_max_length", "max_seq_len",
-                              "seq_length", "max_sequence_length"},
+                              "seq_length", "n_positions", "max_sequence_length"},
                              kMaxPositions, defaults.positions > 0 ? defaults.positions : 4096);
   const std::int64_t kv = defaults.kv_heads > 0 ? defaults.kv_heads : config_.heads;
   config_.kv_heads =
@@ -81,7 +81,8 @@ PartsReader::PartsReader(JsonFields& fields, ModelConfig* config, const SizeDefa
   const std::int64_t width = std::max<std::int64_t>(1, config_.hidden / config_.heads);
   config_.head_dim = size({"head_dim", "kv_channels", "attention_head_dim"}, kMaxWidth,
                           defaults.head_dim > 0 ? defaults.head_dim : width);
-  for (const std::string_view key : {"intermediate_size", "ffn_hidden_size", "n_inner"}) {
+  for (const std::string_view key :
+       {"intermediate_size", "ffn_hidden_size", "n_inner", "ffn_dim"}) {
     if (!fields.has(key)) continue;
     const std::vector<std::int64_t> list =
         fields.is_list(key) ? fields.integers(key) : std::vector<std::int64_t>{};
