@@ -369,7 +369,7 @@ StepTime GpuStepTimer::time(const StepShape& shape, int stage) {
   time.energy += Joules(all.layers_j + some.head_j);
   const std::int64_t devices = std::max(1, resolved_.request.tp) * context_ranks();
   keep_limit(time);
-  time.energy *= static_cast<double>(devices);
+  time.energy = time.energy * static_cast<double>(devices);
   if (stage + 1 < stages()) time.handover = handover(tokens);
   return time;
 }
