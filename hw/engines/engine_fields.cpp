@@ -112,11 +112,13 @@ void fields(FieldList& list, EngineHost& host) {
                      "called; otherwise on all.");
   list.optional_text("cold", host.cold, {"yes", "no"},
                      "Nobody warmed the server up before the requests that count.");
-  list.text("overlap", host.overlap, {"yes", "no"}, "The host works while the GPU does.");
+  list.text("overlap", host.overlap, {"yes", "no"},
+            "The host works while the GPU does: it prepares a step while the one before it runs, "
+            "so that who comes later joins the step after that.");
+  list.optional_text("prefill_overlap", host.prefill_overlap, {"yes", "no"},
+                     "The same of separate workers that compute prompts; otherwise as overlap.");
   list.count("stream_interval", host.stream_interval, {1, 10000},
              "Tokens that are sent to the client together.");
-  list.optional_text("first_alone", host.first_alone, {"yes", "no"},
-                     "The first token is sent at once, and not with the others of its group.");
 }
 
 void fields(FieldList& list, EngineSpec& spec) {

@@ -122,19 +122,6 @@ TEST(FrontEndLaws, AHostThatWorksAheadTakesNewRequestsAStepLater) {
   EXPECT_NEAR(mean_first(true, 0.01, 4), kStep, 0.01 * kStep);
 }
 
-// The first token may leave before the others of its group.
-TEST(FrontEndLaws, AFirstTokenThatLeavesAloneWaitsForNoGroup) {
-  WorkerRules rules = wide_rules(100'000);
-  const ServiceResult single = serve_clients(1, 10, always(64), always(40), rules, 0.01);
-  rules.stream_interval = 10;
-  const ServiceResult grouped = serve_clients(1, 10, always(64), always(40), rules, 0.01);
-  rules.first_alone = true;
-  const ServiceResult alone = serve_clients(1, 10, always(64), always(40), rules, 0.01);
-  EXPECT_NEAR(ttft_of(alone).mean, ttft_of(single).mean, 1e-9);
-  EXPECT_NEAR(ttft_of(grouped).mean, ttft_of(single).mean + 9 * 0.01, 1e-6);
-  EXPECT_DOUBLE_EQ(alone.end.value(), single.end.value());
-}
-
 // What kernels take when they are first called is waited for once, that of later pieces of prompts
 // when the first comes.
 TEST(FrontEndLaws, KernelsAreLoadedOnce) {

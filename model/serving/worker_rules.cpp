@@ -76,7 +76,6 @@ WorkerRules rules_of(const EngineSpec& engine, const RuleChoices& choices, Bytes
   rules.first_piece = engine.host.first_piece;
   rules.overlap = engine.host.overlap == "yes";
   rules.stream_interval = engine.host.stream_interval;
-  rules.first_alone = engine.host.first_alone == "yes";
   return rules;
 }
 

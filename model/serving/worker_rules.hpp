@@ -46,7 +46,6 @@ struct WorkerRules {
   Seconds first_piece;            // … with a later piece of one
   bool overlap = true;
   std::int64_t stream_interval = 1;
-  bool first_alone = false;   // the first token does not wait for the others of its group
   bool prefill_only = false;  // answers are made by other workers
   bool decode_only = false;   // prompts come with their KV from other workers
   double prefix_share = 0;    // of a prompt, found in the prefix cache: given, nothing is looked up

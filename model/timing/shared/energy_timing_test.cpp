@@ -127,7 +127,7 @@ TEST(EnergyTiming, AJobUnderACapSlowsDownByTheClockThatFits) {
   EXPECT_NEAR(slow_down_within(Watts(300), Watts(left), facts).watts.value(), left, 1e-6);
   EXPECT_DOUBLE_EQ(factor(300, 90), 1 / facts.lowest_clock);
   EXPECT_GT(slow_down_within(Watts(300), Watts(90), facts).watts, Watts(90));  // it is not kept
-  EXPECT_DOUBLE_EQ(factor(80, 50), 1);  // idle has no clock
+  EXPECT_DOUBLE_EQ(factor(80, 50), 1);                                         // idle has no clock
 }
 
 }  // namespace

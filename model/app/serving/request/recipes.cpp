@@ -67,11 +67,10 @@ std::string split_of(const ServedCells& cells, const std::string& kind) {
 Recipes Recipes::load() {
   const auto path = hw_folder() / "engines/recipes/public_benchmark.yaml";
   const Node root = load_document(path, kRecipeFile);
-  root.only_keys(
-      {"source", "networks", "systems", "precisions", "network_precisions", "lengths",
-       "requests_per_client", "warmed_since", "laboratory", "releases", "layer_releases", "limits",
-       "places"},
-      "");
+  root.only_keys({"source", "networks", "systems", "precisions", "network_precisions", "lengths",
+                  "requests_per_client", "warmed_since", "laboratory", "releases", "layer_releases",
+                  "limits", "places"},
+                 "");
   Recipes recipes;
   recipes.networks_ = served_names(root, "networks");
   recipes.systems_ = served_names(root, "systems");

@@ -180,6 +180,8 @@ class Server {
     BuiltGroup& first = *groups_.front();
     BuiltGroup& second = *groups_.back();
     first.group.rules.prefill_only = true;
+    if (!engine_.spec.host.prefill_overlap.empty())
+      first.group.rules.overlap = engine_.spec.host.prefill_overlap == "yes";
     second.group.rules.decode_only = true;
     second.group.rules.prefix_cache = false;  // its prompts come with their KV
     first.group.timer = first.machine.timer.get();

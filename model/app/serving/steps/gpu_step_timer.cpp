@@ -397,9 +397,8 @@ int GpuStepTimer::ranks() const { return std::max(1, resolved_.request.attention
 
 bool GpuStepTimer::reads_latents() const {
   const std::vector<LayerPart>& layers = resolved_.model.parts_of_decoder.layers;
-  return std::any_of(layers.begin(), layers.end(), [](const LayerPart& layer) {
-    return layer.mixer.kind == MixerKind::kLatent;
-  });
+  return std::any_of(layers.begin(), layers.end(),
+                     [](const LayerPart& layer) { return layer.mixer.kind == MixerKind::kLatent; });
 }
 
 std::int64_t GpuStepTimer::context_ranks() const { return std::max(1, resolved_.request.cp); }

@@ -24,8 +24,8 @@
 // what is exchanged while nothing computes depends on attention, too.
 //
 // --power-limit and --clock act on each of these calls: it runs at the clock that its power leaves
-// it (model/predict/limited_call.hpp). The energy of a step is the sum of theirs. Where that is more
-// than the limit leaves in the time of the step, it runs at a lower clock and takes longer.
+// it (model/predict/limited_call.hpp). The energy of a step is the sum of theirs. Where that is
+// more than the limit leaves in the time of the step, it runs at a lower clock and takes longer.
 #pragma once
 
 #include <cstdint>
