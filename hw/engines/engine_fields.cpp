@@ -102,11 +102,21 @@ void fields(FieldList& list, EngineHost& host) {
   list.value("per_launch", host.per_launch, {Seconds(0), kLongest},
              "Launch of a kernel in a step without a graph.");
   list.optional_value("first_prompt", host.first_prompt, {Seconds(0), kLongestStart},
-                      "Besides, of the first step with a prompt of a server that nobody warmed "
-                      "up: kernels are compiled and loaded.");
+                      "Besides, of the first step with a prompt of a cold server: kernels are "
+                      "compiled and loaded.");
   list.optional_value("first_piece", host.first_piece, {Seconds(0), kLongestStart},
-                      "The same of the first step with a later piece of a prompt.");
-  list.text("overlap", host.overlap, {"yes", "no"}, "The host works while the GPU does.");
+                      "The same of the first step with a later piece of a prompt that reads "
+                      "latents.");
+  list.optional_text("first_on", host.first_on, {},
+                     "Architecture of the devices where kernels are compiled when they are first "
+                     "called; otherwise on all.");
+  list.optional_text("cold", host.cold, {"yes", "no"},
+                     "Nobody warmed the server up before the requests that count.");
+  list.text("overlap", host.overlap, {"yes", "no"},
+            "The host works while the GPU does: it prepares a step while the one before it runs, "
+            "so that who comes later joins the step after that.");
+  list.optional_text("prefill_overlap", host.prefill_overlap, {"yes", "no"},
+                     "The same of separate workers that compute prompts; otherwise as overlap.");
   list.count("stream_interval", host.stream_interval, {1, 10000},
              "Tokens that are sent to the client together.");
 }

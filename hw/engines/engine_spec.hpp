@@ -69,10 +69,15 @@ struct EngineHost {
   Seconds per_answer;        // of a request, for each answer that is being sent when it comes
   Seconds per_prompt_token;  // of what turns texts into tokens, one request after another
   Seconds per_launch;        // of a kernel in a step without a graph
-  Seconds first_prompt;      // besides, of the first step with a prompt: kernels are loaded
-  Seconds first_piece;       // … with a later piece of a prompt, whose kernels are others
-  std::string overlap;       // yes | no
-  int stream_interval = 1;   // tokens that are sent to the client together
+  // Of a server that nobody warmed up (`cold`): kernels are compiled and loaded when they are first
+  // called.
+  Seconds first_prompt;  // besides, of the first step with a prompt
+  Seconds first_piece;   // … with a later piece of a prompt that reads latents, by other kernels
+  std::string first_on;  // architecture of the devices where it is so; "": of all
+  std::string cold;      // yes | no; "": no
+  std::string overlap;   // yes | no
+  std::string prefill_overlap;  // the same of workers that compute prompts alone; "": as `overlap`
+  int stream_interval = 1;      // tokens that are sent to the client together
 };
 
 struct EngineSpec {

@@ -98,6 +98,30 @@ TEST(FrontEndLaws, ManyAnswersDelayARequest) {
   EXPECT_LE(among, without + 15 * 0.002 + 0.001);
 }
 
+// A host that works ahead prepares a step when the one before it begins: who comes later waits for
+// one step more; who finds nobody served waits for none.
+TEST(FrontEndLaws, AHostThatWorksAheadTakesNewRequestsAStepLater) {
+  constexpr double kStep = 0.01;
+  const auto mean_first = [](bool overlap, double rate, double output) {
+    WorkerRules rules = wide_rules(100'000);
+    rules.overlap = overlap;
+    Load load;
+    load.arrivals = parse_arrivals("poisson", rate);
+    load.requests = 2000;
+    load.input_len = always(100);
+    load.output_len = always(output);
+    SteadyTimer timer(kStep);
+    ServiceSetup setup;
+    setup.load = &load;
+    setup.serving.rules = rules;
+    setup.serving.timer = &timer;
+    return ttft_of(run_service(setup)).mean;
+  };
+  EXPECT_NEAR(mean_first(false, 20, 100), 1.5 * kStep, 0.03 * kStep);  // twenty in service
+  EXPECT_NEAR(mean_first(true, 20, 100), 2.5 * kStep, 0.03 * kStep);
+  EXPECT_NEAR(mean_first(true, 0.01, 4), kStep, 0.01 * kStep);
+}
+
 // What kernels take when they are first called is waited for once, that of later pieces of prompts
 // when the first comes.
 TEST(FrontEndLaws, KernelsAreLoadedOnce) {

@@ -269,18 +269,21 @@ void ServingWorker::arrive() {
 }
 
 // What has arrived goes to the ranks with the fewest sequences. A worker that looks at it only
-// after some decode steps looks at once when it is idle, and after a prompt.
-void ServingWorker::receive() {
+// after some decode steps looks at once when it is idle, and after a prompt. `arrived`: how many
+// there were when it looked.
+void ServingWorker::receive(std::size_t arrived) {
   if (decodes_since_look_ < group_.rules.receive_interval && running() > 0) return;
   decodes_since_look_ = 0;
-  for (Sequence* sequence : inbox_) {
+  const auto end = inbox_.begin() + static_cast<std::ptrdiff_t>(arrived);
+  for (auto next = inbox_.begin(); next != end; ++next) {
+    Sequence* sequence = *next;
     const auto rank =
         std::min_element(ranks_.begin(), ranks_.end(), [](const auto& a, const auto& b) {
           return a->running() + a->waiting() < b->running() + b->waiting();
         });
     (*rank)->add(sequence);
   }
-  inbox_.clear();
+  inbox_.erase(inbox_.begin(), end);
 }
 
 // Adds the state of the worker from one time to another to the timeline.
@@ -311,18 +314,35 @@ void ServingWorker::note_start(const Sequence& sequence) {
   if (request.start < Seconds(0)) request.start = service_now();
 }
 
-bool ServingWorker::plan_step() {
-  receive();
-  bool any = false;
+void ServingWorker::plan_ranks() {
   refusal_ = Refusal::kNothingWaits;
   for (std::size_t i = 0; i < ranks_.size(); ++i) {
     ranks_[i]->hold_places(ghosts_[i]);
     plans_[i] = &ranks_[i]->plan();
-    any = any || !plans_[i]->empty();
     if (plans_[i]->refusal != Refusal::kNothingWaits) refusal_ = plans_[i]->refusal;
-    for (const PlannedChunk& chunk : plans_[i]->chunks) note_start(*chunk.sequence);
   }
-  if (!any) {
+}
+
+// A host that works while the GPU does prepares a step when the one before it begins: what arrives
+// later joins the step after that, but where there was nothing to prepare. Batches that take turns
+// in the stages of a pipeline are prepared when their last step is over.
+bool ServingWorker::plan_step(bool follows) {
+  const auto is_empty = [this] {
+    return std::all_of(plans_.begin(), plans_.end(),
+                       [](const StepPlan* plan) { return plan->empty(); });
+  };
+  const bool ahead = follows && group_.rules.overlap && group_.stages() == 1;
+  receive(ahead ? prepared_ : inbox_.size());
+  plan_ranks();
+  if (ahead && is_empty()) {
+    receive(inbox_.size());
+    plan_ranks();
+  }
+  for (const StepPlan* plan : plans_) {
+    for (const PlannedChunk& chunk : plan->chunks) note_start(*chunk.sequence);
+  }
+  prepared_ = inbox_.size();
+  if (is_empty()) {
     decodes_since_look_ = group_.rules.receive_interval;
     return false;
   }
@@ -343,11 +363,12 @@ void ServingWorker::give_token(Sequence* sequence, Seconds now, std::int32_t tok
   Seconds& last = last_token_[static_cast<std::size_t>(sequence->place)];
   const auto interval = static_cast<std::int32_t>(group_.rules.stream_interval);
   const bool counts = sequence->request >= result.warm_up;
-  // Tokens are sent together, the first with the others of its group.
-  const bool is_sent =
-      interval == 1 ||
-      (sequence->generated + tokens) / interval != sequence->generated / interval ||
-      sequence->generated + tokens >= sequence->output;
+  const bool ends = sequence->generated + tokens >= sequence->output;
+  // Tokens are sent together, the first with the others of its group, by the worker that makes
+  // them.
+  const bool in_group =
+      interval == 1 || (sequence->generated + tokens) / interval != sequence->generated / interval;
+  const bool is_sent = ends || (in_group && !group_.rules.prefill_only);
   if (is_sent && request.first_s < 0) {
     request.first_s = static_cast<float>((now - request.arrival).value());
     last = now;
@@ -402,6 +423,7 @@ void ServingWorker::end_step() {
 }
 
 void ServingWorker::step() {
+  const bool follows = busy_;
   if (busy_) {
     end_step();
     busy_ = false;
@@ -414,7 +436,7 @@ void ServingWorker::step() {
     }
   }
   if (state_.stopped) return;
-  busy_ = plan_step();
+  busy_ = plan_step(follows);
 }
 
 }  // namespace foretell

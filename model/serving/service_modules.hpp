@@ -111,10 +111,11 @@ class ServingWorker : public sc_core::sc_module {
     sc_core::sc_time ready;
     Sequence* sequence;
   };
-  void receive();
+  void receive(std::size_t arrived);
+  void plan_ranks();
   void arrive();  // SC_METHOD: the host is through with the first that arrives
   void step();    // SC_METHOD: the step that runs ends, the next one begins
-  bool plan_step();
+  bool plan_step(bool follows);
   void note_start(const Sequence& sequence);
   void end_step();
   void end_rank(std::size_t rank, Seconds now);
@@ -144,6 +145,7 @@ class ServingWorker : public sc_core::sc_module {
   sc_core::sc_time tokenized_;       // when the tokenizer is through with what has arrived
   std::deque<Arriving> arriving_;
   std::vector<Sequence*> inbox_;  // that the scheduler has not looked at yet
+  std::size_t prepared_ = 0;      // of these, when the host prepared the step that comes next
   std::int64_t decodes_since_look_ = std::numeric_limits<std::int64_t>::max() / 2;
   std::vector<Sequence*> done_;
   RandomStream guesses_;

@@ -59,25 +59,6 @@ std::vector<double> binomial_quantiles(double rows, double chance, std::int64_t 
   return result;
 }
 
-// Rows of the rank that has most of them, where every token chooses experts with equal chances. The
-// rows of a rank are nearly normal around the mean, and the largest of so many lies where Blom's
-// formula has the expected largest of a normal sample (Statistical Estimates and Transformed
-// Beta-Variables, 1958). Choices of a token differ, which narrows the spread.
-double rows_of_busiest(const RoutedTokens& routed) {
-  const double ranks =
-      std::round(static_cast<double>(routed.experts) / static_cast<double>(routed.held));
-  const double rows = static_cast<double>(routed.tokens * routed.top_k);
-  const double mean = rows * static_cast<double>(routed.held) / static_cast<double>(routed.experts);
-  if (ranks <= 1) return mean;
-  const auto experts = static_cast<double>(routed.experts);
-  const double differ = (experts - static_cast<double>(routed.top_k)) / (experts - 1);
-  const double deviation = std::sqrt(mean * (1 - 1 / ranks) * differ);
-  const double largest =
-      boost::math::quantile(boost::math::normal(), (ranks - 0.375) / (ranks + 0.25));
-  const auto most = static_cast<double>(routed.tokens * std::min(routed.top_k, routed.held));
-  return std::min(most, mean + largest * deviation);
-}
-
 // A number in (0, 1) that depends on nothing but its arguments (SplitMix64).
 double pseudo_random(std::uint64_t draw, std::uint64_t index) {
   std::uint64_t z = (draw * 0x100000001B3ULL + index + 1) * 0x9E3779B97F4A7C15ULL;
@@ -162,13 +143,54 @@ std::vector<double> busiest_rank(const std::vector<double>& loads, const RoutedT
   return mine;
 }
 
+// Of every expert, where all have equal chances.
+std::vector<double> equal_loads(const RoutedTokens& routed) {
+  const double rows = static_cast<double>(routed.tokens * routed.top_k);
+  return std::vector<double>(static_cast<std::size_t>(routed.experts),
+                             rows / static_cast<double>(routed.experts));
+}
+
+// Rows of the rank that has most of them, where every token chooses experts with equal chances. The
+// rows of a rank are nearly normal around the mean, and the largest of so many lies where Blom's
+// formula has the expected largest of a normal sample (Statistical Estimates and Transformed
+// Beta-Variables, 1958). Choices of a token differ, which narrows the spread, and so do copies,
+// which each get an even share of the rows of their expert.
+double rows_of_busiest(const RoutedTokens& routed) {
+  const double ranks = std::round(static_cast<double>(routed.experts + routed.redundant) /
+                                  static_cast<double>(routed.held));
+  const double rows = static_cast<double>(routed.tokens * routed.top_k);
+  const auto experts = static_cast<double>(routed.experts);
+  double mean = rows * static_cast<double>(routed.held) / experts;
+  double variance = mean;
+  if (routed.redundant > 0) {
+    mean = 0;
+    variance = 0;
+    for (const Copy& copy : busiest_of_placed(equal_loads(routed), routed)) {
+      mean += copy.load;
+      variance += copy.load / static_cast<double>(copy.copies);
+    }
+  }
+  if (ranks <= 1) return mean;
+  const double differ = (experts - static_cast<double>(routed.top_k)) / (experts - 1);
+  const double deviation = std::sqrt(variance * (1 - 1 / ranks) * differ);
+  const double largest =
+      boost::math::quantile(boost::math::normal(), (ranks - 0.375) / (ranks + 0.25));
+  const auto most = static_cast<double>(routed.tokens * std::min(routed.top_k, routed.held));
+  return std::min(most, mean + largest * deviation);
+}
+
 // Where all experts have equal chances: few rows of an expert with many copies, more of others.
 std::vector<double> rows_of_equal_experts(const RoutedTokens& routed, bool by_chance) {
   const double rows = static_cast<double>(routed.tokens * routed.top_k);
-  const double each = rows / static_cast<double>(routed.experts);
-  const std::vector<double> equal(static_cast<std::size_t>(routed.experts), each);
   std::map<std::int64_t, std::int64_t, std::greater<>> counts;  // of copies on this rank
-  for (const Copy& copy : busiest_of_placed(equal, routed)) ++counts[copy.copies];
+  double mean = 0;
+  const std::vector<double> loads = equal_loads(routed);
+  for (const Copy& copy : busiest_of_placed(loads, routed)) {
+    ++counts[copy.copies];
+    mean += copy.load;
+  }
+  // By chance the rank that counts has more than the mean.
+  const double each = loads.front() * (by_chance ? rows_of_busiest(routed) / mean : 1);
   std::vector<double> mine;
   for (const auto& [copies, count] : counts) {
     const double share = each / static_cast<double>(copies);
@@ -287,7 +309,7 @@ std::vector<std::int64_t> whole_rows(const std::vector<double>& expected, double
 
 double rows_of_rank(const ExpertRouting& routing, const RoutedTokens& routed,
                     const std::vector<double>& expected) {
-  if (routed.redundant == 0 && routing.kind == RoutingKind::kRandom) return rows_of_busiest(routed);
+  if (routing.kind == RoutingKind::kRandom) return rows_of_busiest(routed);
   if (routed.redundant == 0 && routing.kind == RoutingKind::kBalanced) {
     const double share = static_cast<double>(routed.held) / static_cast<double>(routed.experts);
     return static_cast<double>(routed.tokens * routed.top_k) * share;

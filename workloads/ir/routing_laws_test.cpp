@@ -149,11 +149,27 @@ TEST(RedundantExperts, CopiesShareTheRowsOfTheirExpert) {
 }
 
 TEST(RedundantExperts, EqualLoadsStayEqual) {
-  for (const char* text : {"balanced", "random"}) {
-    const auto rows = rows_per_expert(parse_routing(text), on_ranks(8, 32));
-    EXPECT_NEAR(static_cast<double>(total(rows)), 4096, 41) << text;
-    EXPECT_EQ(rows.size(), 36U) << text;
+  const auto even = rows_per_expert(parse_routing("balanced"), on_ranks(8, 32));
+  EXPECT_NEAR(static_cast<double>(total(even)), 4096, 41);
+  EXPECT_EQ(even.size(), 36U);
+}
+
+// Copies narrow the spread of what ranks get by chance; the busiest one still counts.
+TEST(RedundantExperts, OfRandomOnesTheBusiestRankCounts) {
+  const ExpertRouting random = parse_routing("random");
+  const std::int64_t without = total(rows_per_expert(random, on_ranks(8, 0)));
+  std::int64_t before = without;
+  for (const std::int64_t redundant : {32, 128, 256}) {
+    const auto rows = rows_per_expert(random, on_ranks(8, redundant));
+    EXPECT_EQ(static_cast<std::int64_t>(rows.size()), (256 + redundant) / 8);
+    EXPECT_GT(total(rows), 4096) << redundant;
+    EXPECT_LE(total(rows), before) << redundant;
+    before = total(rows);
   }
+  EXPECT_LT(before, without);
+  // A copy of every expert on every rank: nothing is left to chance.
+  const auto all = rows_per_expert(random, on_ranks(8, 256 * 7));
+  EXPECT_NEAR(static_cast<double>(total(all)), 4096, 40);
 }
 
 }  // namespace

@@ -17,7 +17,7 @@
 //   fused_keys: 384                  # … up to this many keys
 //   attention_share: {blackwell: 0.16}  # of the dense rate, at most, that attention reaches there
 //   host: {per_launch: 9 us}         # the host launches kernel by kernel and takes this long
-//   host: {per_launch: 9 us, longer: {Conv: 3.8}}  # … and so many times as long for an operator
+//   host: {per_launch: 9 us, longer: {Conv: 3.8}}  # … and this many times as long for an operator
 //   host: {per_call: 160 us}         # what it takes besides for a forward pass
 //   host: {per_prompt_layer: 80 us, until: "0.10"}  # … for a layer of a prompt, before a release
 //   streams:                         # branches of a block that run beside the rest of it
@@ -73,7 +73,7 @@ struct KernelLibrary {
   std::int64_t fused_keys = 0;                    // 0: any
   std::map<std::string, double> attention_share;  // … and the share of the dense rate, by chips
   std::optional<Seconds> per_launch;              // of its host, which launches kernel by kernel
-  std::map<std::string, double> longer_launch;    // … so many times as long, by kind of operator
+  std::map<std::string, double> longer_launch;    // … this many times as long, by kind of operator
   Seconds per_call;                               // of its host, besides, for a forward pass
   Seconds per_prompt_layer;                       // … for a layer of a prompt
   std::string per_prompt_layer_until;             // first release without; "": all have it

@@ -18,6 +18,7 @@
 #include "model/predict/gpu_call.hpp"
 #include "model/predict/gpu_memory.hpp"
 #include "model/predict/limited_call.hpp"
+#include "workloads/ir/two_batches.hpp"
 
 namespace foretell {
 namespace {
@@ -77,6 +78,11 @@ class GpuDevice final : public ResolvedDevice {
   Metrics call(const Graph& graph, Phase phase) override {
     GpuCallResult result = run_within(call_of(graph), energy_, limits());
     parts_.insert(parts_.end(), result.parts.begin(), result.parts.end());
+    if (resolved_.request.two_batch && !is_in_turns(graph)) {
+      result.notes.push_back(
+          "two-batch: one token of one sequence in each group of GPUs has no halves; such calls "
+          "run whole");
+    }
     for (std::string& note : result.notes) {
       if (std::find(notes_.begin(), notes_.end(), note) == notes_.end())
         notes_.push_back(std::move(note));

@@ -210,7 +210,7 @@ void EnergyRunBatch::predict_capped(PendingRun& run) const {
       load_device_energy({"default"}, Watts(parse_positive("limit_watts", board, kMostWatts)))
           .facts;
   const double factor =
-      slow_down_within(Watts(free.watts), Watts(limit * facts.limit_share), facts);
+      slow_down_within(Watts(free.watts), Watts(limit * facts.limit_share), facts).factor;
   run.prediction.values["pred_latency_ms"] = free.latency_ms * factor;
 }
 

@@ -84,19 +84,21 @@ Watts power_at(const EnergyWork& work, Seconds time, double scales, double clock
   return total_energy(energy_parts(stretched, longer, clock, energy)) / longer;
 }
 
-double slow_down_within(Watts free, Watts limit, const PowerFacts& facts) {
+SlowedJob slow_down_within(Watts free, Watts limit, const PowerFacts& facts) {
   const Watts idle = idle_power(1, facts);
-  if (!(free > limit) || !(free > idle)) return 1;
+  if (!(free > limit) || !(free > idle)) return {1, free};
+  const auto drawn_at = [&](double clock) {
+    const double voltage = voltage_share(clock, facts);
+    return idle_power(clock, facts) + (free - idle) * (clock * voltage * voltage);
+  };
   double low = facts.lowest_clock;
   double high = 1;
   constexpr int kSteps = 40;
   for (int i = 0; i < kSteps; ++i) {
     const double middle = (low + high) / 2;
-    const double voltage = voltage_share(middle, facts);
-    const Watts drawn = idle_power(middle, facts) + (free - idle) * (middle * voltage * voltage);
-    (drawn > limit ? high : low) = middle;
+    (drawn_at(middle) > limit ? high : low) = middle;
   }
-  return 1 / low;
+  return {1 / low, drawn_at(low)};
 }
 
 double clock_within(const EnergyWork& work, Seconds time, double scales, Watts limit,

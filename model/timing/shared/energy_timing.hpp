@@ -48,11 +48,16 @@ Watts power_at(const EnergyWork& work, Seconds time, double scales, double clock
                const DeviceEnergy& energy);
 Seconds time_at(Seconds time, double scales, double clock);
 
-// A job that draws `free` watts where no limit binds, under `limit`: the factor by which it gets
-// slower. All of what it draws above active idle falls with its rate and the square of the voltage,
-// idle power by what leaks less; that of the lowest clock where the limit is below what it draws
-// there.
-double slow_down_within(Watts free, Watts limit, const PowerFacts& facts);
+// A job under a limit of power: it takes `factor` times as long and draws `watts`.
+struct SlowedJob {
+  double factor = 1;
+  Watts watts;
+};
+
+// A job that draws `free` watts where no limit binds, under `limit`. All of what it draws above
+// active idle falls with its rate and the square of the voltage, idle power by what leaks less;
+// at the lowest clock it may draw more than the limit.
+SlowedJob slow_down_within(Watts free, Watts limit, const PowerFacts& facts);
 
 // The highest clock, as a share of the full one, at which the mean power is at most `limit`; the
 // lowest clock where none is.

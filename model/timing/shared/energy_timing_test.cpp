@@ -117,12 +117,17 @@ TEST(EnergyTiming, TighterLimitIsNeverFaster) {
 
 TEST(EnergyTiming, AJobUnderACapSlowsDownByTheClockThatFits) {
   const PowerFacts facts = some_energy().facts;
-  EXPECT_DOUBLE_EQ(slow_down_within(Watts(300), Watts(300), facts), 1);
+  const auto factor = [&facts](double free, double limit) {
+    return slow_down_within(Watts(free), Watts(limit), facts).factor;
+  };
+  EXPECT_DOUBLE_EQ(factor(300, 300), 1);
   // 100 W idle: 200 W of dynamic power, of which 0.75 x 0.85^2 are left at three quarters.
   const double left = 100 + 200 * 0.75 * 0.85 * 0.85;
-  EXPECT_NEAR(slow_down_within(Watts(300), Watts(left), facts), 1 / 0.75, 1e-6);
-  EXPECT_DOUBLE_EQ(slow_down_within(Watts(300), Watts(90), facts), 1 / facts.lowest_clock);
-  EXPECT_DOUBLE_EQ(slow_down_within(Watts(80), Watts(50), facts), 1);  // idle has no clock
+  EXPECT_NEAR(factor(300, left), 1 / 0.75, 1e-6);
+  EXPECT_NEAR(slow_down_within(Watts(300), Watts(left), facts).watts.value(), left, 1e-6);
+  EXPECT_DOUBLE_EQ(factor(300, 90), 1 / facts.lowest_clock);
+  EXPECT_GT(slow_down_within(Watts(300), Watts(90), facts).watts, Watts(90));  // it is not kept
+  EXPECT_DOUBLE_EQ(factor(80, 50), 1);                                         // idle has no clock
 }
 
 }  // namespace

@@ -67,10 +67,10 @@ std::string split_of(const ServedCells& cells, const std::string& kind) {
 Recipes Recipes::load() {
   const auto path = hw_folder() / "engines/recipes/public_benchmark.yaml";
   const Node root = load_document(path, kRecipeFile);
-  root.only_keys(
-      {"source", "networks", "systems", "precisions", "network_precisions", "lengths",
-       "requests_per_client", "laboratory", "releases", "layer_releases", "limits", "places"},
-      "");
+  root.only_keys({"source", "networks", "systems", "precisions", "network_precisions", "lengths",
+                  "requests_per_client", "warmed_since", "laboratory", "releases", "layer_releases",
+                  "limits", "places"},
+                 "");
   Recipes recipes;
   recipes.networks_ = served_names(root, "networks");
   recipes.systems_ = served_names(root, "systems");
@@ -83,6 +83,7 @@ Recipes Recipes::load() {
   recipes.laboratory_ = laboratory.required("dump", "laboratory").as_text("dump");
   recipes.laboratory_requests_ = whole_in(laboratory, "requests_per_client");
   recipes.requests_per_client_ = whole_in(root, "requests_per_client");
+  recipes.warmed_since_ = text_or_empty(root, "warmed_since");
   for (const Node& node : root.required("releases", "").items) {
     node.only_keys({"framework", "since", "engine"}, "releases");
     recipes.releases_.push_back({text_or_empty(node, "framework"), text_or_empty(node, "since"),
@@ -251,6 +252,9 @@ ServeRequest Recipes::request_of(const ServedCells& cells) const {
   request.output_len = drawn(output);
   request.engine = engine_of(cells);
   set_limits(cells, input, output, request);
+  const std::string measured = served_cell(cells, "measured");
+  if (!in_laboratory && !measured.empty() && measured < warmed_since_)
+    request.machine.set.emplace_back("engine.host.cold=yes");
   if (served_cell(cells, "mode") == "disagg") {
     request.prefill = split_of(cells, "prefill");
     request.decode = split_of(cells, "decode");

@@ -81,6 +81,7 @@ class Recipes {
   std::string laboratory_;
   std::int64_t requests_per_client_ = 10;
   std::int64_t laboratory_requests_ = 20;
+  std::string warmed_since_;  // a date
   std::vector<Release> releases_;
   std::map<std::string, std::string> layer_below_;
   std::vector<Limits> limits_;

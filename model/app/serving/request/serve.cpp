@@ -109,6 +109,7 @@ class Server {
                      {}};
     const WorkerMachine& worker = built.machine;
     WorkerRules rules = rules_of(engine_.spec, choices, worker.capacity, worker.max_length);
+    set_first_use(engine_.spec.host, worker, rules);
     const double share =
         request_.kv_fraction > 0 ? request_.kv_fraction : engine_.spec.memory.share;
     built.memory = kv_memory(engine_.spec, share, device_use(worker), rules.max_tokens);
@@ -179,6 +180,8 @@ class Server {
     BuiltGroup& first = *groups_.front();
     BuiltGroup& second = *groups_.back();
     first.group.rules.prefill_only = true;
+    if (!engine_.spec.host.prefill_overlap.empty())
+      first.group.rules.overlap = engine_.spec.host.prefill_overlap == "yes";
     second.group.rules.decode_only = true;
     second.group.rules.prefix_cache = false;  // its prompts come with their KV
     first.group.timer = first.machine.timer.get();

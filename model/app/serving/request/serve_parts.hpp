@@ -26,7 +26,10 @@ bool shares_prefixes(const Load& load);
 // that the machine or the network cannot follow.
 void set_cache_rules(const EngineSpec& engine, const Load& load, const WorkerMachine& worker,
                      WorkerRules& rules);
-// What these did.
+// Keeps what a cold server takes to call a kernel for the first time where the engine, the device
+// and the network have such kernels.
+void set_first_use(const EngineHost& host, const WorkerMachine& worker, WorkerRules& rules);
+// What prefix caches did.
 std::vector<std::string> cache_notes(const ServiceResult& result);
 
 // The timeline and the distributions of the record. `batches`: that are in flight, of all workers.

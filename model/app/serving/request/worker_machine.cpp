@@ -61,6 +61,8 @@ WorkerMachine gpu_machine_of(const Request& request, std::int64_t max_tokens) {
   machine.max_length = resolved.model.max_seq_len;
   machine.devices = spec.devices;
   machine.has_experts = resolved.model.experts > 0;
+  machine.reads_latents = timer->reads_latents();
+  machine.architecture = spec.device.architecture;
   const std::string type =
       product_type(resolved.precision.matmul_compute, resolved.precision.weight_storage);
   if (!timer->factors().note(type).empty()) {

@@ -25,6 +25,8 @@ struct WorkerMachine {
   std::string factors;
   std::int64_t max_length = 0;  // of a context
   bool has_experts = false;
+  bool reads_latents = false;  // its attention (MLA)
+  std::string architecture;    // of its devices; "": not known
   // Measured / predicted of products by the factors of another chip, where this one has none.
   std::optional<Interval> borrowed_kernels;
   int devices = 1;  // of the system

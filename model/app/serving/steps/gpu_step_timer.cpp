@@ -368,18 +368,24 @@ StepTime GpuStepTimer::time(const StepShape& shape, int stage) {
   time.total = Seconds(layers + some.head + chunks) + time.exchange + time.attention;
   time.energy += Joules(all.layers_j + some.head_j);
   const std::int64_t devices = std::max(1, resolved_.request.tp) * context_ranks();
-  time.energy = within_limit(time.energy, time.total) * static_cast<double>(devices);
+  keep_limit(time);
+  time.energy = time.energy * static_cast<double>(devices);
   if (stage + 1 < stages()) time.handover = handover(tokens);
   return time;
 }
 
-Joules GpuStepTimer::within_limit(Joules energy, Seconds time) const {
+void GpuStepTimer::keep_limit(StepTime& time) const {
   const double board = resolved_.system.spec.device.power_watts;
   const double limit = resolved_.power_limit > 0 ? resolved_.power_limit : board;
-  if (!(limit > 0)) return energy;
+  if (!(limit > 0) || !(time.total > Seconds(0))) return;
   const PowerFacts& facts = energy_.asked.facts;
-  const Watts most(std::max(0.0, limit * facts.limit_share - idle_power(1, facts).value()));
-  return energy > most * time ? most * time : energy;
+  const Watts idle = idle_power(1, facts);
+  const Watts free = time.energy / time.total + idle;
+  const SlowedJob slowed = slow_down_within(free, Watts(limit * facts.limit_share), facts);
+  if (slowed.factor == 1) return;
+  for (Seconds* part : {&time.total, &time.attention, &time.prompts, &time.exchange})
+    *part *= slowed.factor;
+  time.energy = (slowed.watts - idle) * time.total;
 }
 
 std::int64_t GpuStepTimer::executed() const {
@@ -388,6 +394,12 @@ std::int64_t GpuStepTimer::executed() const {
 }
 
 int GpuStepTimer::ranks() const { return std::max(1, resolved_.request.attention_dp); }
+
+bool GpuStepTimer::reads_latents() const {
+  const std::vector<LayerPart>& layers = resolved_.model.parts_of_decoder.layers;
+  return std::any_of(layers.begin(), layers.end(),
+                     [](const LayerPart& layer) { return layer.mixer.kind == MixerKind::kLatent; });
+}
 
 std::int64_t GpuStepTimer::context_ranks() const { return std::max(1, resolved_.request.cp); }
 

@@ -24,8 +24,8 @@
 // what is exchanged while nothing computes depends on attention, too.
 //
 // --power-limit and --clock act on each of these calls: it runs at the clock that its power leaves
-// it (model/predict/limited_call.hpp). The energy of a step is the sum of theirs, and no more than
-// the limit leaves in its time.
+// it (model/predict/limited_call.hpp). The energy of a step is the sum of theirs. Where that is
+// more than the limit leaves in the time of the step, it runs at a lower clock and takes longer.
 #pragma once
 
 #include <cstdint>
@@ -69,6 +69,8 @@ class GpuStepTimer : public StepTimer {
   const std::vector<std::string>& notes() const { return notes_; }
   // Groups of GPUs of a worker that each have sequences of their own.
   int ranks() const;
+  // Of some layer: keys and values are made of latents (MLA).
+  bool reads_latents() const;
   // … that divide the tokens of every prompt and its cache.
   std::int64_t context_ranks() const;
   // measured / predicted of one call, 80 %.
@@ -107,8 +109,8 @@ class GpuStepTimer : public StepTimer {
   Parts dense_between(std::int64_t tokens, int stage);
   // To the next stage.
   Seconds handover(std::int64_t tokens);
-  // No more than the limit of the board leaves.
-  Joules within_limit(Joules energy, Seconds time) const;
+  // Lowers the clock of a step, given with the energy of one device, until it keeps the limit.
+  void keep_limit(StepTime& time) const;
 
   GpuRequest resolved_;
   GpuRequest reduced_;                       // of one layer of each kind

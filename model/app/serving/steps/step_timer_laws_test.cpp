@@ -10,6 +10,7 @@
 
 #include "model/app/request/prediction.hpp"
 #include "model/app/serving/steps/gpu_step_timer.hpp"
+#include "model/timing/shared/energy_timing.hpp"
 #include "workloads/traffic/random_stream.hpp"
 
 namespace foretell {
@@ -265,6 +266,38 @@ TEST(StepTimerLaws, MemoryIsDividedByTheWorker) {
   const WorkerMemory b = eight.memory(2048, 0);
   EXPECT_NEAR(a.weights / b.weights, 2, 0.1);
   EXPECT_NEAR(a.kv_per_token / b.kv_per_token, 2, 1e-9);
+}
+
+// A lower limit of power is never faster, draws no more than it says, and none binds where the
+// board draws less.
+TEST(StepTimerLaws, ALowerLimitOfPowerTakesLongerAndIsKept) {
+  StepShape prompts;
+  prompts.chunks = {{4096, 0}, {2000, 2000}};
+  prompts.finished_prompts = 2;
+  StepShape mixed = prompts;
+  mixed.decodes = 64;
+  mixed.decode_positions = 64 * 3000;
+  StepShape decodes;
+  decodes.decodes = 4;
+  decodes.decode_positions = 4 * 500;
+  double before = 0;
+  for (const char* limit : {"", "700W", "550W", "400W", "300W"}) {
+    Request request = llama_on("h100-sxm-x8", 4);
+    request.power_limit = limit;
+    GpuStepTimer timer(request, false);
+    const PowerFacts& facts = timer.energy().facts;
+    const double watts = *limit == 0 ? 700 : timer.resolved().power_limit;
+    double sum = 0;
+    for (const StepShape& shape : {prompts, mixed, decodes}) {
+      const StepTime time = timer.time(shape, 0);
+      const double drawn = (time.energy / time.total).value() / 4 + idle_power(1, facts).value();
+      EXPECT_LE(drawn, watts * facts.limit_share * 1.001) << limit;
+      EXPECT_GE(time.total * 1.000001, time.attention + time.exchange) << limit;
+      sum += time.total.value();
+    }
+    EXPECT_GE(sum, before * (1 - 1e-9)) << limit;
+    before = sum;
+  }
 }
 
 // The stages of a pipeline are the network cut up: their times, their energy, their caches and
