@@ -32,6 +32,17 @@ TEST_F(PublishedNetworkAccuracy, EnginesOfBert) {
   EXPECT_LE(std::abs(call.bias), 0.08);
 }
 
+// Throughput of submissions to MLPerf: images and sentences in 8 bits.
+TEST_F(PublishedNetworkAccuracy, EnginesOfSubmissions) {
+  const ValidatedErrors rates =
+      errors("throughput", rows_of("fit",
+                                   "software=TensorRT 8.0.1,TensorRT 8.0.2,TensorRT 8.4.0,"
+                                   "TensorRT 8.4.2,TensorRT 8.6.0"));
+  EXPECT_GE(rates.rows, 100);
+  EXPECT_LE(rates.mape, 0.10);
+  EXPECT_LE(std::abs(rates.bias), 0.08);
+}
+
 TEST_F(PublishedNetworkAccuracy, GenerationsByEngines) {
   const ValidatedErrors vllm = errors("call_ms", rows_of("fit", "software=vLLM"));
   EXPECT_GE(vllm.rows, 160);
@@ -52,6 +63,9 @@ TEST_F(PublishedNetworkAccuracy, FrameworksThatLaunchOperatorByOperator) {
   const ValidatedErrors scripts = errors("call_ms", rows_of("fit", "software=PyTorch TorchScript"));
   EXPECT_GE(scripts.rows, 90);
   EXPECT_LE(scripts.mape, 0.18);
+  const ValidatedErrors images = errors("throughput", rows_of("judge", "software=PyTorch"));
+  EXPECT_GE(images.rows, 30);
+  EXPECT_LE(images.mape, 0.18);
 }
 
 // Windows of images and encoders in libraries of hand-written passes.
