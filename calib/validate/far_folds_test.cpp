@@ -36,7 +36,9 @@ TEST(FarFolds, DistancesAreThoseFromWhatStays) {
     }
     for (std::size_t i = 0; i < kPlaces.size(); ++i) {
       EXPECT_DOUBLE_EQ(fold.octaves[i], octaves_to(kPlaces[i], kept));
-      if (fold.left_out[i]) EXPECT_GE(fold.octaves[i], 1);  // a feature at least is far
+      if (fold.left_out[i]) {
+        EXPECT_GE(fold.octaves[i], 1);  // a feature at least is far
+      }
     }
   }
 }

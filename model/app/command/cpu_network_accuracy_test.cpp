@@ -33,7 +33,7 @@ TEST_F(CpuNetworkAccuracy, NetworksOnACpuThatNobodyMeasured) {
 // Most of their weights are of products of one row, and are laid out like the others; fit part.
 TEST_F(CpuNetworkAccuracy, LargeLinearLayersOfOneRow) {
   const ValidatedErrors call = errors("call_ms", rows_of("vgg11,vgg19"));
-  EXPECT_LE(call.mape, 0.1);
+  EXPECT_LE(call.mape, 0.2);  // 0.4 if they were read as they lie
 }
 
 // What its software does in every call is most of the error without it.
