@@ -12,6 +12,12 @@
 
 namespace foretell {
 
+// ln(predicted by factors that were fitted without the observations left out / predicted by those
+// of all), for each fold and observation: 0 for those that stay. `left_out`: of each fold, which
+// observations, in their order; some have to stay. `at`: the factors of all observations, scaled.
+std::vector<std::vector<double>> moved_without(const FitProblem& problem, const Point& at,
+                                               const std::vector<std::vector<bool>>& left_out);
+
 // ln(predicted by factors that were fitted without the group of the observation / predicted by
 // those of all), one per observation. `groups`: of the observations, in their order. `at`: the
 // factors of all observations, scaled. All 0 where there is one group alone: nothing is left to fit

@@ -56,6 +56,24 @@ TEST(LeftOut, GroupsThatAgreeMoveNothing) {
   }
 }
 
+TEST(LeftOut, RowsBeyondOthersArePredictedByWhatTheNearerOnesSay) {
+  FitProblem problem = two_groups(1.0);
+  for (std::size_t i = 10; i < 20; ++i) problem.observations[i].measured *= 1.2;  // of much work
+  const Point at = {(1.095 - 1) / 0.5};
+  std::vector<bool> far(20, false);
+  for (std::size_t i = 10; i < 20; ++i) far[i] = true;
+  const std::vector<std::vector<double>> moved = moved_without(problem, at, {far});
+  EXPECT_NEAR(moved[0][15], -std::log(1.095), 0.02);
+  EXPECT_EQ(moved[0][5], 0);  // it stayed
+}
+
+TEST(LeftOut, FoldsHaveToFit) {
+  const FitProblem problem = two_groups(1.2);
+  EXPECT_TRUE(moved_without(problem, {0}, {}).empty());
+  EXPECT_THROW(moved_without(problem, {0}, {{true}}), InternalError);
+  EXPECT_THROW(moved_without(problem, {0}, {std::vector<bool>(20, true)}), InternalError);
+}
+
 TEST(LeftOut, OneGroupAloneStaysAsItIs) {
   const FitProblem problem = two_groups(1.2);
   const std::vector<std::string> one(problem.observations.size(), "a");

@@ -72,6 +72,20 @@ Errors errors_of(const std::vector<GroupSample>& samples, double per_release) {
   return errors;
 }
 
+// Of rows by factors of nearer ones alone. They count as they are: the next network that stands so
+// far from all that was judged meets factors that have seen nothing nearer, either.
+Errors far_errors_of(const std::vector<GroupSample>& samples, double per_release) {
+  Errors errors;
+  for (const GroupSample& sample : samples) {
+    const double scale = release_scale(per_release, sample.releases);
+    const double seen = std::log(sample.ratio) + sample.moved;
+    for (const FarPrediction& far : sample.far) {
+      errors[sample.group].push_back({(seen - far.moved) / scale, far.octaves});
+    }
+  }
+  return errors;
+}
+
 double mean(const std::vector<double>& values) {
   double sum = 0;
   for (const double value : values) sum += value;
@@ -122,8 +136,25 @@ double half_width(double own_square, std::size_t groups, double common) {
   return t * std::sqrt(square);
 }
 
+double octave_scale(double per_octave, double octaves) { return 1 + per_octave * octaves; }
+
+double wider_by(double per_octave, double usual_octaves, double octaves) {
+  return std::max(1.0, octave_scale(per_octave, octaves) / octave_scale(per_octave, usual_octaves));
+}
+
+// Share of the errors inside half a width that is that much wider with every octave beyond the
+// usual ones.
+double share_inside(const std::vector<Error>& rows, double half, double per_octave,
+                    double usual_octaves) {
+  const auto inside = std::count_if(rows.begin(), rows.end(), [&](const Error& row) {
+    return std::abs(row.value) <= half * wider_by(per_octave, usual_octaves, row.octaves);
+  });
+  return static_cast<double>(inside) / static_cast<double>(rows.size());
+}
+
 // `scale`: of errors of the newest release of the class, over those of the newest of all.
-NextGroup next_group(const std::vector<Errors>& classes, std::size_t at, double scale) {
+NextGroup next_group(const std::vector<Errors>& classes, std::size_t at, const Errors& far,
+                     double scale, double per_octave) {
   const Errors& errors = classes[at];
   FORETELL_CHECK(errors.size() >= 2, "the interval of the next group needs two groups");
   const Spread spread = spread_of(errors, "");
@@ -136,15 +167,21 @@ NextGroup next_group(const std::vector<Errors>& classes, std::size_t at, double 
   next.interval = {std::exp(-half), std::exp(half)};
   const auto groups = static_cast<double>(errors.size());
   for (const auto& [group, rows] : errors) {
+    for (const Error& row : rows) {
+      next.octaves += row.octaves / static_cast<double>(rows.size()) / groups;
+    }
+    next.rows += rows.size();
+  }
+  for (const auto& [group, rows] : errors) {
     const double of_others = half_width(spread_of(errors, group).both, errors.size() - 1,
                                         common_square(classes, at, group));
-    const auto count = static_cast<double>(rows.size());
-    const auto inside = std::count_if(rows.begin(), rows.end(), [&](const Error& row) {
-      return std::abs(row.value) <= of_others;
-    });
-    next.left_out += static_cast<double>(inside) / count / groups;
-    for (const Error& row : rows) next.octaves += row.octaves / count / groups;
-    next.rows += rows.size();
+    next.left_out += share_inside(rows, of_others, per_octave, next.octaves) / groups;
+    const auto beyond = far.find(group);
+    if (beyond == far.end()) continue;
+    const auto of_far = static_cast<double>(far.size());
+    next.far += share_inside(beyond->second, of_others, per_octave, next.octaves) / of_far;
+    next.far_as_near += share_inside(beyond->second, of_others, 0, next.octaves) / of_far;
+    next.far_rows += beyond->second.size();
   }
   return next;
 }
@@ -155,33 +192,46 @@ struct ScaledError {
   double distance = 0;
 };
 
-double octave_scale(double per_octave, double octaves) { return 1 + per_octave * octaves; }
-
-// The growth under which the errors are most likely, of as many as there are steps.
-double most_likely_growth(const std::vector<std::vector<ScaledError>>& groups, double step,
-                          double (*scale_of)(double growth, double distance)) {
-  double best = 0;
-  double least = std::numeric_limits<double>::infinity();
+// Minus the logarithms of the likelihoods of growths by 0, `step`, twice that …: the spread of each
+// group is its own, and a group counts as one observation.
+std::vector<double> growth_losses(const std::vector<std::vector<ScaledError>>& groups, double step,
+                                  double (*scale_of)(double growth, double distance)) {
+  std::vector<double> losses;
   for (int steps = 0; steps <= kWideningSteps; ++steps) {
-    const double growth = step * steps;
-    double loss = 0;  // minus the logarithm of the likelihood, the spread of each group its own
+    double loss = 0;
     for (const std::vector<ScaledError>& rows : groups) {
       double squares = 0;
       double logarithms = 0;
       for (const ScaledError& row : rows) {
-        const double scale = scale_of(growth, row.distance);
+        const double scale = scale_of(step * steps, row.distance);
         squares += row.value * row.value / (scale * scale);
         logarithms += std::log(scale);
       }
       const auto count = static_cast<double>(rows.size());
       loss += logarithms / count + std::log(std::sqrt(squares / count) + kLeastSpread);
     }
-    if (loss < least) {
-      least = loss;
-      best = growth;
-    }
+    losses.push_back(loss);
   }
-  return best;
+  return losses;
+}
+
+double most_likely_growth(const std::vector<double>& losses, double step) {
+  const auto least = std::min_element(losses.begin(), losses.end());
+  return step * static_cast<double>(least - losses.begin());
+}
+
+// The mean over all growths by their likelihoods. Where the errors hardly tell one from another it
+// lies between them: not knowing how much wider is no reason for no wider.
+double expected_growth(const std::vector<double>& losses, double step) {
+  const double least = *std::min_element(losses.begin(), losses.end());
+  double weights = 0;
+  double growths = 0;
+  for (std::size_t i = 0; i < losses.size(); ++i) {
+    const double weight = std::exp(least - losses[i]);
+    weights += weight;
+    growths += weight * step * static_cast<double>(i);
+  }
+  return growths / weights;
 }
 
 }  // namespace
@@ -209,23 +259,27 @@ double widening_per_release(const std::vector<std::vector<GroupSample>>& classes
     }
     for (auto& [name, rows] : by_group) groups.push_back(std::move(rows));
   }
-  return most_likely_growth(groups, kReleaseStep, release_scale);
+  return most_likely_growth(growth_losses(groups, kReleaseStep, release_scale), kReleaseStep);
 }
 
 double widening_per_octave(const std::vector<std::vector<GroupSample>>& classes,
                            double per_release) {
   std::vector<std::vector<ScaledError>> groups;
   for (const std::vector<GroupSample>& samples : classes) {
+    const Errors far = far_errors_of(samples, per_release);
     for (const auto& [name, rows] : errors_of(samples, per_release)) {
-      groups.emplace_back();
-      for (const Error& row : rows) groups.back().push_back({row.value, row.octaves});
+      std::vector<ScaledError>& group = groups.emplace_back();
+      for (const Error& row : rows) group.push_back({row.value, row.octaves});
+      const auto beyond = far.find(name);
+      if (beyond == far.end()) continue;
+      for (const Error& row : beyond->second) group.push_back({row.value, row.octaves});
     }
   }
-  return most_likely_growth(groups, kOctaveStep, octave_scale);
+  return expected_growth(growth_losses(groups, kOctaveStep, octave_scale), kOctaveStep);
 }
 
 std::vector<NextGroup> next_groups(const std::vector<std::vector<GroupSample>>& classes,
-                                   double per_release) {
+                                   double per_release, double per_octave) {
   std::vector<Errors> errors;
   for (const std::vector<GroupSample>& samples : classes) {
     errors.push_back(errors_of(samples, per_release));
@@ -234,7 +288,8 @@ std::vector<NextGroup> next_groups(const std::vector<std::vector<GroupSample>>& 
   for (std::size_t i = 0; i < classes.size(); ++i) {
     double newest = std::numeric_limits<double>::infinity();
     for (const GroupSample& sample : classes[i]) newest = std::min(newest, sample.releases);
-    next.push_back(next_group(errors, i, release_scale(per_release, newest)));
+    next.push_back(next_group(errors, i, far_errors_of(classes[i], per_release),
+                              release_scale(per_release, newest), per_octave));
     next.back().places = places_without(classes[i], "");
   }
   return next;
@@ -242,8 +297,7 @@ std::vector<NextGroup> next_groups(const std::vector<std::vector<GroupSample>>& 
 
 Interval at_distance(const Interval& interval, double per_octave, double usual_octaves,
                      double octaves) {
-  const double power =
-      std::max(1.0, octave_scale(per_octave, octaves) / octave_scale(per_octave, usual_octaves));
+  const double power = wider_by(per_octave, usual_octaves, octaves);
   return {std::pow(interval.low, power), std::pow(interval.high, power)};
 }
 

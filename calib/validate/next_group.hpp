@@ -35,12 +35,19 @@ using Place = std::vector<double>;
 // Octaves between a place and the nearest of others, Euclid's; 0 without others or without a place.
 double octaves_to(const Place& place, const std::vector<Place>& others);
 
+// What factors say of a row that were found without it and all beyond it (far_folds.hpp).
+struct FarPrediction {
+  double octaves = 0;  // of the row from the nearest that was left
+  double moved = 0;    // ln(that prediction / the one by factors of all groups)
+};
+
 struct GroupSample {
   std::string group;
   Place place;
   double ratio = 1;     // measured / predicted by factors that did not see the group, above 0
   double moved = 0;     // ln(that prediction / the one by factors of all groups)
   double releases = 0;  // of the compiler, between the row's and the newest of all classes
+  std::vector<FarPrediction> far = {};  // of rows that a fit saw
 };
 
 struct NextGroup {
@@ -48,8 +55,11 @@ struct NextGroup {
   double between = 0;  // root of the mean square of the middles of groups
   std::size_t groups = 0;
   std::size_t rows = 0;
-  Interval interval;          // of its newest release, at the usual distance and nearer
-  double left_out = 0;        // share of rows in what the other groups make, all groups alike
+  Interval interval;       // of its newest release, at the usual distance and nearer
+  double left_out = 0;     // share of rows in what the other groups make, all groups alike
+  double far = 0;          // the same of FarPredictions, of groups that have any
+  double far_as_near = 0;  // the same in intervals that do not widen with distance
+  std::size_t far_rows = 0;
   double octaves = 0;         // usual: of the groups left out from the others, all groups alike
   std::vector<Place> places;  // that were judged, each once
 };
@@ -58,14 +68,16 @@ struct NextGroup {
 // classes together, each group having a spread of its own. From 0 to 0.25.
 double widening_per_release(const std::vector<std::vector<GroupSample>>& classes);
 
-// How much wider errors are per octave of distance from the other groups of their class, relative
-// to the same group's errors at no distance; most likely in the same sense. From 0 to 1.
+// How much wider errors are per octave of distance from what factors have seen, relative to the
+// same group's errors at no distance: of groups left out, from the other groups of their class, and
+// of rows left out with all beyond them. The mean over all growths from 0 to 1, by their
+// likelihoods in the same sense; where errors do not tell, it is not 0.
 double widening_per_octave(const std::vector<std::vector<GroupSample>>& classes,
                            double per_release = 0);
 
 // One for each class, in their order. InternalError for a class of fewer than two groups.
 std::vector<NextGroup> next_groups(const std::vector<std::vector<GroupSample>>& classes,
-                                   double per_release = 0);
+                                   double per_release = 0, double per_octave = 0);
 
 // An interval of ratios for a place that far from what was judged: no narrower than at the usual
 // distance, and beyond it wider as 1 + per_octave * octaves is.

@@ -89,8 +89,59 @@ TEST(NextGroup, WideningOfALawIsFoundAndNoneWhereThereIsNone) {
     flat.push_back(drawn(4, 60, 0.02, 0.05, 40 + i));
     growing.push_back(drawn(4, 60, 0.02, 0.05, 40 + i, 0.4));
   }
-  EXPECT_LE(widening_per_octave(flat), 0.06);
+  EXPECT_LE(widening_per_octave(flat), 0.4);  // few rows are far: hardly told
   EXPECT_GE(widening_per_octave(growing), 0.2);
+}
+
+// Rows that a fit saw, all at one place, with what it says of them without them and all nearer
+// ones.
+std::vector<GroupSample> with_far(int groups, double per_octave, unsigned seed) {
+  std::mt19937 generator(seed);
+  std::normal_distribution<double> error(0, 0.05);
+  std::vector<GroupSample> samples;
+  for (int group = 0; group < groups; ++group) {
+    for (int row = 0; row < 60; ++row) {
+      GroupSample sample{"g" + std::to_string(group), {1}, std::exp(error(generator))};
+      for (const double octaves : {1.0, 2.0, 4.0}) {
+        const double of_far = (1 + per_octave * octaves) * error(generator);
+        sample.far.push_back({octaves, std::log(sample.ratio) - of_far});
+      }
+      samples.push_back(sample);
+    }
+  }
+  return samples;
+}
+
+std::vector<std::vector<GroupSample>> classes_with_far(double per_octave) {
+  std::vector<std::vector<GroupSample>> classes;
+  for (unsigned i = 0; i < 6; ++i) classes.push_back(with_far(4, per_octave, 200 + i));
+  return classes;
+}
+
+TEST(NextGroup, WhatNearerRowsSayOfFarOnesTellsTheWidening) {
+  double last = widening_per_octave(classes_with_far(0));
+  EXPECT_LE(last, 0.2);
+  for (const double per_octave : {0.2, 0.4, 0.6}) {
+    const double found = widening_per_octave(classes_with_far(per_octave));
+    EXPECT_NEAR(found, per_octave, 0.15);
+    EXPECT_GT(found, last);
+    last = found;
+  }
+}
+
+TEST(NextGroup, WidenedIntervalsHoldFarRowsAsWellAsNearOnes) {
+  const std::vector<std::vector<GroupSample>> classes = classes_with_far(0.5);
+  const double per_octave = widening_per_octave(classes);
+  for (const NextGroup& next : next_groups(classes, 0, per_octave)) {
+    EXPECT_EQ(next.far_rows, 3U * 60 * 4);
+    EXPECT_NEAR(next.far, next.left_out, 0.12);
+    EXPECT_LT(next.far_as_near, next.far - 0.2);
+  }
+}
+
+TEST(NextGroup, NotKnowingTheGrowthIsNoReasonForNone) {
+  const std::vector<GroupSample> near = drawn(3, 4, 0.05, 0.05, 5);  // no row is far
+  EXPECT_GT(widening_per_octave({near}), 0.2);
 }
 
 // Groups of rows of releases, whose errors grow with age.

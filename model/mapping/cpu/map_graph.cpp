@@ -168,11 +168,9 @@ class CpuMapper final : public FusedWalk<MappedCpuOp> {
     product.others = reads_without(fused, fused.weights);
     add_epilogue(fused, product);
     narrow_activation(main, op);
-    if (product.m == 1 && timing_.system().weight_layouts > 0) {
-      return add(timing_.vector_product(product), op);
-    }
     lay_out(product.weights, op);
-    add(timing_.product(product), op);
+    const bool is_vector = product.m == 1 && timing_.system().weight_layouts > 0;
+    add(is_vector ? timing_.vector_product(product) : timing_.product(product), op);
   }
 
   void narrow_activation(const Op& product, MappedCpuOp& op) {

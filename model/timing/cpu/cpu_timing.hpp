@@ -75,8 +75,9 @@ class CpuTiming {
   // UserError for a type that the CPU does not multiply.
   Loop product(const CpuProduct& product) const;
   Loop convolution(const CpuConvolution& convolution) const;
-  // A product of one row where software keeps plain weights: its library reads them as they lie and
-  // divides such a product among no threads (PTGEMV in hw/sources.yaml).
+  // A product of one row where software keeps plain weights: its library divides it among no
+  // threads (PTGEMV in hw/sources.yaml). The layout of the weights comes before it, as before any
+  // other.
   Loop vector_product(const CpuProduct& of_one_row) const;
   Loop rows(const CpuRows& rows) const;
   // Moves bytes, a register per cycle at most, and does no arithmetic.

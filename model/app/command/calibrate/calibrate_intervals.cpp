@@ -126,7 +126,7 @@ class Reader {
     if (has_column(table_.header(), "use")) filter.require("use=yes", table_.header());
     for (const std::string& condition : options_.where) filter.require(condition, table_.header());
     const RowPart part = row_part(layout_, table_.header());
-    moved_ = moved_without_own_network(options_.table, session_.predict, parse_jobs(options_.jobs));
+    left_out_ = predict_left_out(options_.table, session_.predict, parse_jobs(options_.jobs));
     BatchPredictor batch(reader_, session_.predict, parse_jobs(options_.jobs),
                          [this](const CsvRow& row, const RowPrediction& prediction) {
                            const std::size_t line = lines_.front();
@@ -159,12 +159,12 @@ class Reader {
     return known->second;
   }
 
-  // How much the row's prediction moves when the fits have not seen its network; 0 where none has.
-  double moved(const std::string& measured, std::size_t line) const {
-    const auto rows = moved_.find(measured);
-    if (rows == moved_.end()) return 0;
+  // What the fits say of the row without having seen it; nothing moves where none has.
+  LeftOutPredictions left_out(const std::string& measured, std::size_t line) const {
+    const auto rows = left_out_.find(measured);
+    if (rows == left_out_.end()) return {};
     const auto found = rows->second.find(line);
-    return found == rows->second.end() ? 0 : found->second;
+    return found == rows->second.end() ? LeftOutPredictions{} : found->second;
   }
 
   void take(const CsvRow& row, std::size_t line, const RowPrediction& prediction) {
@@ -180,10 +180,11 @@ class Reader {
       const auto value = read_measurement(measured, row[find_column(table_.header(), measured)]);
       const auto predicted = prediction.values.find("pred_" + measured);
       if (!value || predicted == prediction.values.end()) continue;
-      const double by = moved(measured, line);
+      const LeftOutPredictions without = left_out(measured, line);
       ClassRows& rows = classes_[{families_like(resolved.model, quantity), matmul, quantity}];
       rows.samples.push_back({group, interval_place(resolved.request, resolved.model, quantity),
-                              *value / predicted->second * std::exp(-by), by});
+                              *value / predicted->second * std::exp(-without.without_network),
+                              without.without_network, 0, without.far});
       rows.releases.push_back(resolved.request.sdk);
     }
   }
@@ -196,7 +197,7 @@ class Reader {
   Catalog catalog_;
   std::set<std::string> systems_;
   std::map<std::string, std::string> devices_;  // of systems; "": of another family
-  MovedRows moved_;
+  LeftOutRowPredictions left_out_;
   std::deque<std::size_t> lines_;  // of the rows that are not predicted yet
   Classes classes_;
 };
@@ -239,13 +240,18 @@ std::string summary_text(const ClassKey& key, const NextGroup& next, const Growt
   return fmt::format(
       "foretell: {} of {}: {} rows of {} groups; within {:.1f} %, between {:.1f} %; 80 % interval "
       "{:.3f} to {:.3f}{}, {:.0f} % wider per octave beyond {:.1f}; holds {:.1f} % of a group left "
-      "out",
+      "out{}",
       interval_quantity_name(key.quantity), fmt::join(key.families, " and "), next.rows,
       next.groups, 100 * next.within, 100 * next.between, next.interval.low, next.interval.high,
       newest.empty() ? ""
                      : fmt::format(" in {}, {:.1f} % wider per release before", newest,
                                    100 * growth.per_release),
-      100 * growth.per_octave, next.octaves, 100 * next.left_out);
+      100 * growth.per_octave, next.octaves, 100 * next.left_out,
+      next.far_rows == 0
+          ? ""
+          : fmt::format(
+                ", {:.1f} % of one of rows left out with all beyond them ({:.1f} unwidened)",
+                100 * next.far, 100 * next.far_as_near));
 }
 
 int calibrate_intervals(const IntervalOptions& options, const Session& session) {
@@ -282,7 +288,7 @@ int calibrate_intervals(const IntervalOptions& options, const Session& session) 
       "# judged.\n"
       "default: {low: 0.7, high: 1.4, why: the default stands in intervals.yaml}\n"
       "intervals:\n";
-  const std::vector<NextGroup> made = next_groups(all, growth.per_release);
+  const std::vector<NextGroup> made = next_groups(all, growth.per_release, growth.per_octave);
   double held = 0;
   std::size_t groups = 0;
   for (std::size_t i = 0; i < made.size(); ++i) {

@@ -4,15 +4,24 @@
 #include <cstddef>
 #include <map>
 #include <string>
+#include <vector>
 
+#include "calib/validate/next_group.hpp"
 #include "model/app/request/prediction.hpp"
 
 namespace foretell {
 
-// ln(predicted without the architecture of the row / predicted), by line of the table and measured
-// column ("call_ms"); rows that no fit saw are not in it. The fits are those of calib/fit, around
-// the factors that are in force. UserError as of a fit.
-using MovedRows = std::map<std::string, std::map<std::size_t, double>>;
-MovedRows moved_without_own_network(const std::string& table, const Predictor& predict, int jobs);
+// What the fits say of a row that they saw when they have not seen it; ln(predicted so /
+// predicted).
+struct LeftOutPredictions {
+  double without_network = 0;      // without the architecture of the row
+  std::vector<FarPrediction> far;  // without it and all beyond it, by tokens, layers or cores
+};
+
+// By measured column ("call_ms") and line of the table; rows that no fit saw are not in it. The
+// fits are those of calib/fit, around the factors that are in force. UserError as of a fit.
+using LeftOutRowPredictions = std::map<std::string, std::map<std::size_t, LeftOutPredictions>>;
+LeftOutRowPredictions predict_left_out(const std::string& table, const Predictor& predict,
+                                       int jobs);
 
 }  // namespace foretell
