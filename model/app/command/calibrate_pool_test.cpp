@@ -1,4 +1,5 @@
 // calibrate fit --pool, and tables that measured the same more than once.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -74,7 +75,7 @@ class CalibratePool : public testing::Test {
 TEST_F(CalibratePool, TablesThatMeasureTheSameKernelShareItsNumbers) {
   const std::size_t before = stated("vllm bf16");
   const CommandResult result = fit({"--pool", "0.5"});
-  ASSERT_EQ(result.exit_code, kSuccess) << result.messages;
+  ASSERT_EQ(result.code, kSuccess) << result.messages;
   EXPECT_THAT(result.result, HasSubstr("fitted with 2 tables of the chip"));
   EXPECT_LE(stated("vllm bf16"), before);
   EXPECT_LE(stated("vllm bf16"), 1U);
@@ -84,7 +85,7 @@ TEST_F(CalibratePool, TablesThatMeasureTheSameKernelShareItsNumbers) {
 TEST_F(CalibratePool, WhatMakesNoSenseIsRefused) {
   const auto refused = [&](const std::vector<std::string>& more, const std::string& message) {
     const CommandResult result = fit(more);
-    EXPECT_EQ(result.exit_code, kUserMistake);
+    EXPECT_EQ(result.code, kUserMistake);
     EXPECT_THAT(result.messages, HasSubstr(message));
   };
   refused({"--pool", "-1"}, "--pool: '-1' is no number of percentage points from 0 to 100");
@@ -94,7 +95,7 @@ TEST_F(CalibratePool, WhatMakesNoSenseIsRefused) {
   refused({"--pool", "1", "--keep-factors"}, "--pool or --keep-factors");
   const CommandResult neuron =
       run_command({"calibrate", "fit", "--device", "inferentia2", "--pool", "1"});
-  EXPECT_EQ(neuron.exit_code, kUserMistake);
+  EXPECT_EQ(neuron.code, kUserMistake);
   EXPECT_THAT(neuron.messages, HasSubstr("give a GPU and --table"));
 }
 
@@ -104,7 +105,7 @@ TEST_F(CalibratePool, ATableThatWasNeverFittedIsRefused) {
     rows += fmt::format("h100_sxm,somebody,1,bf16,64,{},4096,3,20\n", 512 * (1 + family));
   }
   const CommandResult result = fit({"--pool", "1"});
-  EXPECT_EQ(result.exit_code, kUserMistake);
+  EXPECT_EQ(result.code, kUserMistake);
   EXPECT_THAT(result.messages, HasSubstr("has no factors yet; fit it without --pool first"));
 }
 
@@ -112,7 +113,7 @@ TEST_F(CalibratePool, WhatWasMeasuredTwiceIsFittedToAndSaid) {
   const std::string first = rows.substr(0, rows.find('\n'));
   rows += first.substr(0, first.rfind(',')) + ",900\n";
   const CommandResult result = fit({"--keep-factors"});
-  ASSERT_EQ(result.exit_code, kSuccess) << result.messages;
+  ASSERT_EQ(result.code, kSuccess) << result.messages;
   EXPECT_THAT(result.messages, HasSubstr("1 rows of "));
   EXPECT_THAT(result.messages, HasSubstr("differ by more than 25 % from a row before"));
   EXPECT_THAT(result.messages, HasSubstr("t.csv:242: latency_us: 900 contradicts line 2"));
