@@ -150,7 +150,23 @@ FitResult run_fit(const FitPlan& plan, const std::vector<FitRow>& rows, int jobs
   return fit(problem_of(plan, rows, forecast), options);
 }
 
+// What gives values up needs the tables of a GPU, and that they are fitted.
+void check_pool(const FitCommandOptions& options) {
+  if (options.pool.empty()) {
+    if (!options.pool_mean.empty()) {
+      throw UserError(
+          "--pool-mean says how much the mean may lose; --pool POINTS, how much a table");
+    }
+    return;
+  }
+  if (options.keep_factors) throw UserError("give --pool or --keep-factors, not both");
+  if (!GpuCatalog().has_system(options.device) || !options.measurements.empty()) {
+    throw UserError("--pool: tables of kernels of a GPU share values; give a GPU and --table");
+  }
+}
+
 int fit_device(const FitCommandOptions& options, const Session& session, FitOutput& output) {
+  check_pool(options);
   if (CpuCatalog().has_system(options.device)) {
     return calibrate_cpu({options.device, options.measurements, options.output, options.starts,
                           options.seed, &output},
