@@ -253,7 +253,8 @@ ServeRequest Recipes::request_of(const ServedCells& cells) const {
   request.engine = engine_of(cells);
   set_limits(cells, input, output, request);
   const std::string measured = served_cell(cells, "measured");
-  if (!in_laboratory && !measured.empty() && measured < warmed_since_)
+  const bool together = served_cell(cells, "mode") != "disagg";
+  if (together && !in_laboratory && !measured.empty() && measured < warmed_since_)
     request.machine.set.emplace_back("engine.host.cold=yes");
   if (served_cell(cells, "mode") == "disagg") {
     request.prefill = split_of(cells, "prefill");

@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <string>
+#include <vector>
+
 namespace foretell {
 namespace {
 
@@ -35,21 +39,36 @@ TEST(Recipes, ConditionsOfALimitAreAllMet) {
   ServedCells cells = point("2025-10-29", "16", "1024");
   cells["model"] = "Llama-3.1-70B";
   cells["precision"] = "fp8";
-  EXPECT_TRUE(recipes.request_of(cells).machine.set.empty());
+  const std::size_t without = recipes.request_of(cells).machine.set.size();
   cells["gpus"] = cells["tp"] = "2";  // scripts hold prompts back on fewer than eight GPUs
-  EXPECT_FALSE(recipes.request_of(cells).machine.set.empty());
+  EXPECT_GT(recipes.request_of(cells).machine.set.size(), without);
   EXPECT_EQ(recipes.request_of(cells).max_tokens, 16384);
 }
 
-TEST(Recipes, LimitsHoldBetweenTwoDates) {
+// Rows before a date are of cold servers, and the release follows from the date, whatever the
+// network.
+TEST(Recipes, OldServersAreCold) {
   const Recipes recipes = Recipes::load();
-  const auto settings = [&](const char* measured) {
+  const auto request = [&](const char* measured, const char* network, const char* dump) {
     ServedCells cells = point(measured, "32", "8192");
     cells["framework"] = "sglang";
-    return recipes.request_of(cells).machine.set.size();
+    cells["model"] = network;
+    cells["dump"] = dump;
+    return recipes.request_of(cells);
   };
-  EXPECT_EQ(settings("2025-11-02"), settings("2026-03-25"));
-  EXPECT_EQ(settings("2025-11-10"), settings("2026-03-25") + 2);  // a cold server
+  const auto is_cold = [](const ServeRequest& one) {
+    const std::vector<std::string>& set = one.machine.set;
+    return std::find(set.begin(), set.end(), "engine.host.cold=yes") != set.end();
+  };
+  for (const char* network : {"DeepSeek-R1", "Qwen3.5-397B-A17B"}) {
+    EXPECT_TRUE(is_cold(request("2025-11-02", network, "")));
+    EXPECT_TRUE(is_cold(request("2025-11-10", network, "")));
+    EXPECT_FALSE(is_cold(request("2026-03-25", network, "")));
+    EXPECT_FALSE(is_cold(request("2025-11-10", network, "lab")));
+    EXPECT_EQ(request("2025-11-02", network, "").engine, "sglang@0.4");
+    EXPECT_EQ(request("2025-11-10", network, "").engine, "sglang@0.5.5");
+    EXPECT_EQ(request("2026-03-25", network, "").engine, "sglang@0.5.6");
+  }
 }
 
 TEST(Recipes, TheLaboratorySendsItsOwnLoad) {
