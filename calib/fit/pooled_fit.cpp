@@ -12,10 +12,10 @@
 namespace foretell {
 namespace {
 
-constexpr double kExcess = 20;             // what loss beyond the most of a table weighs
-constexpr double kSame = 1e-6;             // relative; values that differ by less are one
-constexpr double kCostsNothing = 1e-5;     // of the sum of losses
-constexpr std::size_t kSearched = 3;       // of what may be given up, how many are searched anew
+constexpr double kExcess = 20;            // what loss beyond the most of a table weighs
+constexpr double kSame = 1e-6;            // relative; values that differ by less are one
+constexpr double kCostsNothing = 1e-5;    // of the sum of losses
+constexpr std::size_t kSearched = 3;      // of what may be given up, how many are searched anew
 constexpr std::size_t kMostSearched = 6;  // where none of them is good enough
 constexpr double kFirstSteps[] = {0.1, 0.03};  // of logarithms
 constexpr double kNextSteps[] = {0.1, 0.03};

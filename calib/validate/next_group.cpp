@@ -11,7 +11,8 @@
 namespace foretell {
 namespace {
 
-constexpr double kUpper = 0.9;       // of both sides 80 % is left
+constexpr double kUpper = 0.9;  // of both sides 80 % is left
+constexpr double kHeld = 0.8;
 constexpr double kCommonGroups = 4;  // as many groups the spread of all classes counts as
 constexpr double kOctaveStep = 0.02;
 constexpr double kReleaseStep = 0.005;
@@ -220,20 +221,6 @@ double most_likely_growth(const std::vector<double>& losses, double step) {
   return step * static_cast<double>(least - losses.begin());
 }
 
-// The mean over all growths by their likelihoods. Where the errors hardly tell one from another it
-// lies between them: not knowing how much wider is no reason for no wider.
-double expected_growth(const std::vector<double>& losses, double step) {
-  const double least = *std::min_element(losses.begin(), losses.end());
-  double weights = 0;
-  double growths = 0;
-  for (std::size_t i = 0; i < losses.size(); ++i) {
-    const double weight = std::exp(least - losses[i]);
-    weights += weight;
-    growths += weight * step * static_cast<double>(i);
-  }
-  return growths / weights;
-}
-
 }  // namespace
 
 double octaves_to(const Place& place, const std::vector<Place>& others) {
@@ -262,22 +249,6 @@ double widening_per_release(const std::vector<std::vector<GroupSample>>& classes
   return most_likely_growth(growth_losses(groups, kReleaseStep, release_scale), kReleaseStep);
 }
 
-double widening_per_octave(const std::vector<std::vector<GroupSample>>& classes,
-                           double per_release) {
-  std::vector<std::vector<ScaledError>> groups;
-  for (const std::vector<GroupSample>& samples : classes) {
-    const Errors far = far_errors_of(samples, per_release);
-    for (const auto& [name, rows] : errors_of(samples, per_release)) {
-      std::vector<ScaledError>& group = groups.emplace_back();
-      for (const Error& row : rows) group.push_back({row.value, row.octaves});
-      const auto beyond = far.find(name);
-      if (beyond == far.end()) continue;
-      for (const Error& row : beyond->second) group.push_back({row.value, row.octaves});
-    }
-  }
-  return expected_growth(growth_losses(groups, kOctaveStep, octave_scale), kOctaveStep);
-}
-
 std::vector<NextGroup> next_groups(const std::vector<std::vector<GroupSample>>& classes,
                                    double per_release, double per_octave) {
   std::vector<Errors> errors;
@@ -293,6 +264,34 @@ std::vector<NextGroup> next_groups(const std::vector<std::vector<GroupSample>>& 
     next.back().places = places_without(classes[i], "");
   }
   return next;
+}
+
+namespace {
+
+// Share of the far rows that intervals hold, each group counting the same; 1 without far rows.
+double far_rows_held(const std::vector<std::vector<GroupSample>>& classes, double per_release,
+                     double per_octave) {
+  double held = 0;
+  double groups = 0;
+  const std::vector<NextGroup> next = next_groups(classes, per_release, per_octave);
+  for (std::size_t i = 0; i < classes.size(); ++i) {
+    const auto far = static_cast<double>(far_errors_of(classes[i], per_release).size());
+    held += far * next[i].far;
+    groups += far;
+  }
+  return groups > 0 ? held / groups : 1;
+}
+
+}  // namespace
+
+double widening_per_octave(const std::vector<std::vector<GroupSample>>& classes,
+                           double per_release) {
+  int steps = 0;
+  while (steps < kWideningSteps &&
+         far_rows_held(classes, per_release, kOctaveStep * steps) < kHeld) {
+    ++steps;
+  }
+  return kOctaveStep * steps;
 }
 
 Interval at_distance(const Interval& interval, double per_octave, double usual_octaves,

@@ -68,10 +68,10 @@ struct NextGroup {
 // classes together, each group having a spread of its own. From 0 to 0.25.
 double widening_per_release(const std::vector<std::vector<GroupSample>>& classes);
 
-// How much wider errors are per octave of distance from what factors have seen, relative to the
-// same group's errors at no distance: of groups left out, from the other groups of their class, and
-// of rows left out with all beyond them. The mean over all growths from 0 to 1, by their
-// likelihoods in the same sense; where errors do not tell, it is not 0.
+// How much wider, as a share for each octave of distance, intervals have to be to hold 80 % of the
+// rows that were left out with all beyond them, each group of any class counting the same: the
+// least in steps of 0.02 that does, at most 1. 0 where they hold as many without. InternalError for
+// a class of fewer than two groups.
 double widening_per_octave(const std::vector<std::vector<GroupSample>>& classes,
                            double per_release = 0);
 

@@ -73,10 +73,10 @@ struct KernelLibrary {
   std::int64_t fused_keys = 0;                    // 0: any
   std::map<std::string, double> attention_share;  // … and the share of the dense rate, by chips
   std::optional<Seconds> per_launch;              // of its host, which launches kernel by kernel
-  std::map<std::string, double> longer_launch;    // … this many times as long, by kind of operator
-  Seconds per_call;                               // of its host, besides, for a forward pass
-  Seconds per_prompt_layer;                       // … for a layer of a prompt
-  std::string per_prompt_layer_until;             // first release without; "": all have it
+  std::map<std::string, double> longer_launch;  // … this many times as long, by kind of operator
+  Seconds per_call;                             // of its host, besides, for a forward pass
+  Seconds per_prompt_layer;                     // … for a layer of a prompt
+  std::string per_prompt_layer_until;           // first release without; "": all have it
   int cold_copies = 0;  // other operands between two calls of its tables; 0: none
   std::vector<StreamRule> streams;
   std::optional<std::vector<RuleConditions>> asks_latents;
