@@ -79,7 +79,7 @@ class GpuDevice final : public ResolvedDevice {
     GpuCallResult result = run_within(call_of(graph), energy_, limits());
     parts_.insert(parts_.end(), result.parts.begin(), result.parts.end());
     if (resolved_.request.two_batch && !is_in_turns(graph)) {
-      result.notes.push_back(
+      result.notes.emplace_back(
           "two-batch: one token of one sequence in each group of GPUs has no halves; such calls "
           "run whole");
     }

@@ -64,7 +64,7 @@ std::vector<Binding> bindings_of(const ModelConfig& config) {
   if (config.family != Family::kEncoderDecoder)
     bindings.push_back(binding_of(Phase::kForward, 1, 64, 1));
   if (runs_forward(config.family)) return bindings;
-  for (const int ranks : {1, 8}) {
+  for (const int ranks : {1, static_cast<int>(std::min<std::int64_t>(8, config.heads))}) {
     for (const std::int64_t batch : {1, 96}) {
       bindings.push_back(binding_of(Phase::kDecode, batch, 64, ranks));
     }

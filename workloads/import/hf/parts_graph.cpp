@@ -207,7 +207,8 @@ class PartsBuilder {
     const bool before = part.form != LayerForm::kPostNorm;
     const bool behind = part.form != LayerForm::kPreNorm;
     if (part.mixer.kind != MixerKind::kNone) {
-      const TensorId in = before ? normed("attention.norm", x) : x;
+      const TensorId in =
+          before ? normed("attention.norm", x) : block_.all_tokens("attention.input", x);
       TensorId y = mix_tokens(context_, in, part.mixer);
       if (part.beside.kind != MixerKind::kNone)
         y = block_.op("mixer.sum", "Add", {y, mix_tokens(context_, in, part.beside)});
@@ -215,7 +216,9 @@ class PartsBuilder {
       x = block_.op("attention.residual", "Add", {y, x});
     }
     if (part.feed_forward.kind == FeedForwardKind::kNone) return x;
-    TensorId y = feed_forward(context_, before ? normed("ffn.norm", x) : x, part.feed_forward);
+    TensorId y =
+        feed_forward(context_, before ? normed("ffn.norm", x) : block_.all_tokens("ffn.input", x),
+                     part.feed_forward);
     if (behind) y = context_.norm("ffn.norm_behind", y);
     x = block_.op("ffn.residual", "Add", {y, x});
     return parts_.per_layer_columns > 0 ? with_own_input(x) : x;
