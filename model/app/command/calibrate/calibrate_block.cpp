@@ -38,12 +38,7 @@ std::map<std::string, BlockTable> read_block_tables(const GemmFitCommand& comman
   take_rows(
       command.table,
       [&](const NamedCells& cells, const CsvRow& row) {
-        if (!names.is_device(cells.text(row, "gpu"))) return false;
-        if (!command.framework.empty() && cells.text(row, "framework") != command.framework) {
-          return false;
-        }
-        if (!command.dtype.empty() && cells.text(row, "product_dtype") != command.dtype)
-          return false;
+        if (!asks_for(command, names, cells, row, "product_dtype")) return false;
         const Part part = part_of(attention_block_family(cells, row));
         if (part == Part::kVault) return false;
         const AttentionBlockRow call = read_attention_block_row(cells, row);

@@ -30,11 +30,7 @@ std::map<std::string, LayerTable> read_layer_tables(LayerKind kind, const GemmFi
   take_rows(
       command.table,
       [&](const NamedCells& cells, const CsvRow& row) {
-        if (!names.is_device(cells.text(row, "gpu"))) return false;
-        if (!command.framework.empty() && cells.text(row, "framework") != command.framework) {
-          return false;
-        }
-        if (!command.dtype.empty() && cells.text(row, "dtype") != command.dtype) return false;
+        if (!asks_for(command, names, cells, row, "dtype")) return false;
         const Part part = part_of(layer_family(kind, cells, row));
         if (part == Part::kVault) return false;
         LayerRow call = read_layer_row(kind, cells, row);
