@@ -150,15 +150,6 @@ bool tells_interval(const KernelFitTask& task) {
 
 }  // namespace
 
-bool asks_for(const GemmFitCommand& command, DeviceNames& names, const NamedCells& cells,
-              const CsvRow& row, const char* dtype) {
-  const auto is_asked = [&](const std::string& asked, const char* column) {
-    return asked.empty() || cells.text(row, column) == asked;
-  };
-  return names.is_device(cells.text(row, "gpu")) && is_asked(command.framework, "framework") &&
-         is_asked(command.dtype, dtype);
-}
-
 KernelCalibration::KernelCalibration(const GemmFitCommand& command, const GpuDeviceSpec& device,
                                      KernelFitSettings settings, const fs::path& folder,
                                      const std::string& split, const Session& session)

@@ -47,10 +47,6 @@ struct KernelTable {
   std::vector<Sample> held_out;
 };
 
-// Is a row of the device, the library and the type that the command names? `dtype`: its column.
-bool asks_for(const GemmFitCommand& command, DeviceNames& names, const NamedCells& cells,
-              const CsvRow& row, const char* dtype);
-
 // A table to fit, whatever its rows are.
 struct KernelFitTask {
   std::string name;

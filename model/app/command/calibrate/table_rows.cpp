@@ -86,6 +86,15 @@ bool DeviceNames::is_device(const std::string& name) {
   return known->second;
 }
 
+bool asks_for(const GemmFitCommand& command, DeviceNames& names, const NamedCells& cells,
+              const CsvRow& row, const char* dtype) {
+  const auto is_asked = [&](const std::string& asked, const char* column) {
+    return asked.empty() || cells.text(row, column) == asked;
+  };
+  return names.is_device(cells.text(row, "gpu")) && is_asked(command.framework, "framework") &&
+         is_asked(command.dtype, dtype);
+}
+
 std::string size_class(std::int64_t size) {
   constexpr std::array<const char*, 7> kNames = {
       "up to 64", "up to 512", "up to 4K", "up to 32K", "up to 256K", "up to 2M", "more than 2M"};

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "model/app/command/calibrate/calibrate_gemm.hpp"
 #include "model/app/tables/kernel_rows.hpp"
 #include "model/app/terminal/session.hpp"
 #include "model/base/units.hpp"
@@ -35,6 +36,10 @@ class DeviceNames {
   std::string device_;
   std::map<std::string, bool> known_;
 };
+
+// Is a row of the device, the library and the type that the command names? `dtype`: its column.
+bool asks_for(const GemmFitCommand& command, DeviceNames& names, const NamedCells& cells,
+              const CsvRow& row, const char* dtype);
 
 // "up to 4K" by powers of eight: which rows are about as large.
 std::string size_class(std::int64_t size);
