@@ -293,8 +293,8 @@ class TableComparison {
     before_block_ = table_.consumed();
     if (is_too_short(row, prediction)) {
       out_.impossible.add(
-          "call_ms: less than four fifths of the weights take to be read once per token at the "
-          "published rate of the memory",
+          "call_ms: less than the weights and the keys and values of the prompts take to be read "
+          "for each token at the published rate of the memory",
           line);
       --asked_;
     } else if (prediction.error.empty()) {

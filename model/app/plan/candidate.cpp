@@ -9,6 +9,7 @@
 
 #include "hw/engines/engine_catalog.hpp"
 #include "model/app/request/device_family.hpp"
+#include "model/app/request/step_tokens.hpp"
 #include "model/app/serving/request/serve_parts.hpp"
 #include "model/app/serving/request/worker_machine.hpp"
 #include "model/base/errors.hpp"
@@ -151,6 +152,7 @@ std::string cheapest_that_holds(const Predictor& predict, const PlanRequest& req
   any.systems.clear();
   std::string found;
   double least = std::numeric_limits<double>::infinity();
+  const std::int64_t step_tokens = tokens_of_step(gpu_family().name());
   for (const std::string& system : candidate_systems(any)) {
     Request bare;
     bare.system = system;
@@ -167,7 +169,7 @@ std::string cheapest_that_holds(const Predictor& predict, const PlanRequest& req
                            ->place()
                            .degrees.back();
         const WorkerMachine& machine =
-            pool.machine(worker_request(request, system, candidate), kTokensOfAStep);
+            pool.machine(worker_request(request, system, candidate), step_tokens);
         if (!(machine.weights + machine.workspace < machine.capacity)) continue;
       } catch (const UserError&) {
         continue;  // another reason than memory

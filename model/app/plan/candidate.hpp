@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "model/app/plan/plan.hpp"
-#include "model/app/request/step_tokens.hpp"
 
 namespace foretell {
 

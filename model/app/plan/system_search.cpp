@@ -16,6 +16,7 @@
 #include "model/app/plan/plan.hpp"
 #include "model/app/plan/static_bound.hpp"
 #include "model/app/request/device_family.hpp"
+#include "model/app/request/step_tokens.hpp"
 #include "model/app/serving/request/serve_parts.hpp"
 #include "model/app/serving/request/worker_machine.hpp"
 #include "model/base/errors.hpp"
@@ -168,7 +169,7 @@ class SystemSearch {
   void bound_split(const Candidate& split, const std::vector<std::string>& engines) {
     try {
       const WorkerMachine& machine =
-          pool_.machine(worker_request(request_, system_, split), kTokensOfAStep);
+          pool_.machine(worker_request(request_, system_, split), step_tokens_);
       if (machine.devices < split.devices()) return;
       Candidate candidate = split;
       candidate.workers = machine.devices / split.devices();
@@ -476,6 +477,7 @@ class SystemSearch {
   double price_ = 0;
   std::string network_;
   SplitChoices choices_;
+  std::int64_t step_tokens_ = tokens_of_step(gpu_family().name());
   std::vector<Bounded> bounded_;
   std::set<std::string> too_slow_;  // splits whose single step breaks a promise
   SystemPlan plan_;

@@ -23,6 +23,7 @@
 namespace foretell {
 namespace {
 
+constexpr const char* kGpuFamily = "gpu";
 constexpr int kMostRanks = 8;  // of the groups that are proposed for a network that does not fit
 
 MemoryPlace place_of(const GpuSystemSpec& spec) {
@@ -118,9 +119,10 @@ class GpuDevice final : public ResolvedDevice {
     rules.prefill = prefill_pass(*this);
     rules.prefill.kv_len = std::max(request.input_len, positions);
     if (resolved_.model.family != Family::kEncoderDecoder) {
-      rules.prefill.tokens = std::min(request.input_len, kTokensOfAStep);
+      const std::int64_t tokens = tokens_of_step(kGpuFamily);
+      rules.prefill.tokens = std::min(request.input_len, tokens);
       rules.prefill.batch =
-          std::clamp<std::int64_t>(kTokensOfAStep / rules.prefill.tokens, 1, request.batch);
+          std::clamp<std::int64_t>(tokens / rules.prefill.tokens, 1, request.batch);
     }
     rules.decode = decode_pass(*this, positions);
     return rules;
@@ -188,8 +190,9 @@ class GpuDevice final : public ResolvedDevice {
 
   // What published networks say of the quantity, else of calls.
   static Interval of_networks(std::string_view family, IntervalQuantity quantity) {
-    const IntervalChoice own = default_intervals().choose("gpu", family, "any", quantity);
-    return own.note.empty() ? own.ratio : default_intervals().choose("gpu", family, "any").ratio;
+    const IntervalChoice own = default_intervals().choose(kGpuFamily, family, "any", quantity);
+    return own.note.empty() ? own.ratio
+                            : default_intervals().choose(kGpuFamily, family, "any").ratio;
   }
 
   GpuRequest resolved_;
@@ -202,7 +205,7 @@ class GpuDevice final : public ResolvedDevice {
 
 class GpuFamily final : public DeviceFamily {
  public:
-  std::string_view name() const override { return "gpu"; }
+  std::string_view name() const override { return kGpuFamily; }
   std::string_view told_by() const override {
     return "a node of GPUs has an 'interconnect', a GPU has 'sms'";
   }

@@ -1,11 +1,13 @@
-// Servers cut prompts into pieces of this many tokens, as engines have it by default (max_tokens in
-// hw/engines); more are never active at once.
+// How many tokens are computed at once where no engine is stated.
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 namespace foretell {
 
-inline constexpr std::int64_t kTokensOfAStep = 8192;
+// Servers cut prompts into pieces of at most this many tokens, and no more are active at once: the
+// limit of the default engine (hw/engines) of a family of devices ("gpu").
+std::int64_t tokens_of_step(std::string_view family);
 
 }  // namespace foretell

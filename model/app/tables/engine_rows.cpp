@@ -2,22 +2,24 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <memory>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "calib/validate/table_kind.hpp"
 #include "hw/spec/gpu/gpu_catalog.hpp"
+#include "model/app/request/device_family.hpp"
 #include "model/base/number_text.hpp"
 #include "model/base/text.hpp"
 #include "reports/record/csv.hpp"
-#include "workloads/import/workload.hpp"
+#include "workloads/import/hf/network_facts.hpp"
 
 namespace foretell {
 namespace {
 
 constexpr double kMsPerSecondOfService = 1e3;
-constexpr double kReadForEveryToken = 0.8;  // of the weights
 constexpr char kFieldEnd = '\t';
 constexpr const char* kTokenColumn = "tpot_ms";
 
@@ -50,15 +52,25 @@ Interval interval_of(std::size_t i, const ServeSummary& summary) {
   return {stated.low * scale, stated.high * scale};
 }
 
-// Four fifths of the weights read once per token at the published rate of the memory: the rest may
-// be embeddings. 0 for networks of which tokens take a part, and where it is not a GPU.
-double least_call_ms(const ServeRequest& request, const ServeSummary& summary) {
-  const GpuCatalog catalog;
-  if (!catalog.has_system(request.machine.system)) return 0;
-  if (WorkloadLibrary().load(request.machine.workload).experts > 0) return 0;
-  const BytesPerSecond rate = catalog.load(request.machine.system).spec.device.hbm.bandwidth;
-  const Bytes weights(summary.memory_bytes.at("weights") * kReadForEveryToken);
-  return written_number(request.output_len) * (weights / rate).value() * kMsPerSecondOfService;
+// For every token the devices of a worker together read the weights that a token is multiplied with
+// and the keys and values of all prompts, at the published rate of their memories. 0 where it is
+// not a GPU, and for networks that are no decoder.
+double least_call_ms(const ServeRequest& request) {
+  Request machine = request.machine;
+  machine.batch = request.offline;
+  machine.input_len = static_cast<std::int64_t>(written_number(request.input_len));
+  machine.output_len = static_cast<std::int64_t>(written_number(request.output_len));
+  if (!gpu_family().has_system(machine.system)) return 0;
+  const std::unique_ptr<ResolvedDevice> device = gpu_family().resolve(machine);
+  const ResolvedWorkload& asked = device->workload();
+  if (asked.model.family != Family::kDecoder) return 0;
+  const NetworkFacts facts = facts_of(asked.model, asked.precision);
+  const double prompts =
+      static_cast<double>(machine.batch * machine.input_len) / std::max(1, request.dp);
+  const Bytes read = facts.active_bytes + Bytes(facts.kv_bytes_per_token * prompts);
+  const BytesPerSecond rate = GpuCatalog().load(machine.system).spec.device.hbm.bandwidth *
+                              (std::max(1, machine.tp) * std::max(1, machine.pp));
+  return static_cast<double>(machine.output_len) * (read / rate).value() * kMsPerSecondOfService;
 }
 
 }  // namespace
@@ -81,7 +93,7 @@ ServeRequest generation_by(const std::string& engine, const Request& request) {
 }
 
 std::string generation_line(const ServeRequest& request, const ServeSummary& summary) {
-  std::string line = summary.binds + kFieldEnd + to_text(least_call_ms(request, summary));
+  std::string line = summary.binds + kFieldEnd + to_text(least_call_ms(request));
   for (std::size_t i = 0; i < std::size(kEngineFigures); ++i) {
     const Interval interval = interval_of(i, summary);
     line += fmt::format("{}{}{}{}{}{}", kFieldEnd, to_text(value_of(i, summary)), kFieldEnd,

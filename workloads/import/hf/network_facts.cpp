@@ -85,7 +85,9 @@ NetworkFacts facts_of(const ModelConfig& model, const PrecisionPolicy& precision
     if (tensor.kind != TensorKind::kWeight) continue;
     facts.parameters += elements(tensor);
     if (tensor.consumers.empty()) facts.tower += elements(tensor);
-    facts.active += elements(tensor) * active_share(graph, tensor, id);
+    const double share = active_share(graph, tensor, id);
+    facts.active += elements(tensor) * share;
+    facts.active_bytes += tensor.bytes() * share;
   }
   facts.draft = draft_parameters(model, graph);
   const States last = states_of(graph);

@@ -12,6 +12,7 @@ struct NetworkFacts {
   double parameters = 0;  // of the decoder and of a tower beside it
   double tower = 0;       // of these, of the tower
   double active = 0;      // that a token is multiplied with: of experts those that it goes to
+  Bytes active_bytes;     // of the same, at their stored types
   double draft = 0;       // of heads that predict further tokens, not among `parameters`
   double kv_bytes_per_token = 0;  // that the cache grows by with every token of a long context
   double window_bytes = 0;        // of caches that do not grow beyond their window

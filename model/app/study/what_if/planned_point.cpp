@@ -7,7 +7,9 @@
 #include <set>
 
 #include "model/app/plan/candidate.hpp"
+#include "model/app/request/device_family.hpp"
 #include "model/app/request/request_fields.hpp"
+#include "model/app/request/step_tokens.hpp"
 #include "model/app/serving/request/worker_machine.hpp"
 #include "model/app/study/what_if/served_point.hpp"
 #include "model/base/errors.hpp"
@@ -102,7 +104,8 @@ RunRecord planned_record(const Predictor& predict, const Request& request) {
   record.context.set = request.set;
   record.context.seed = request.seed;
   MachinePool pool(predict);
-  const WorkerMachine& machine = pool.machine(worker_request(asked, system, best), kTokensOfAStep);
+  const WorkerMachine& machine =
+      pool.machine(worker_request(asked, system, best), tokens_of_step(family_of(system).name()));
   record.context.factors = machine.factors;
   record.context.assumed_values = machine.assumed_values;
   record.context.notes = machine.notes;
