@@ -458,12 +458,16 @@ class SystemSearch {
                                  promise.statistic, rounded_up(std::max(limit, promise.limit_s)));
       if (excess <= one.excess) continue;
       one.excess = excess;
+      const double value = promised_value(trial.record, promise);
+      const char* load = trial.record.summary.requests == kLoneRequests
+                             ? "even without other requests"
+                             : "whatever the number of instances";
       one.reason = fmt::format("{}.{} is {} {}, promised are {}", promise.metric, promise.statistic,
-                               si_format(promised_value(trial.record, promise), "s"),
-                               trial.record.summary.requests == kLoneRequests
-                                   ? "even without other requests"
-                                   : "whatever the number of instances",
-                               si_format(promise.limit_s, "s"));
+                               si_format(value, "s"), load, si_format(promise.limit_s, "s"));
+      // The promise is met by what is predicted, and not by enough of what may be measured.
+      if (value <= promise.limit_s)
+        one.reason += fmt::format("; it holds with a probability of {:.2g} from {} on", each,
+                                  si_format(limit, "s"));
     }
     plan_.rejected.push_back(std::move(one));
   }
