@@ -98,6 +98,14 @@ void FieldList::value(std::string_view name, double& member, Range<double> range
       [&member](double v) { member = v; });
 }
 
+// A number of watts, which its name says: power has no place among the units of quantities.
+void FieldList::value(std::string_view name, Watts& member, Range<Watts> range,
+                      std::string_view meaning) {
+  number_field(
+      name, meaning, Dimension{}, range.min.value(), range.max.value(),
+      [&member] { return member.value(); }, [&member](double v) { member = Watts(v); });
+}
+
 void FieldList::count(std::string_view name, int& member, Range<int> range,
                       std::string_view meaning) {
   Field& field = number_field(

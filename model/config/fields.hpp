@@ -18,6 +18,7 @@
 #include <string_view>
 #include <vector>
 
+#include "model/base/energy_units.hpp"
 #include "model/base/units.hpp"
 #include "model/config/problems.hpp"
 #include "model/config/unit_text.hpp"
@@ -80,6 +81,7 @@ class FieldList {
         [&member] { return member.value(); }, [&member](double v) { member = Q(v); });
   }
   void value(std::string_view name, double& member, Range<double> range, std::string_view meaning);
+  void value(std::string_view name, Watts& member, Range<Watts> range, std::string_view meaning);
   void count(std::string_view name, int& member, Range<int> range, std::string_view meaning);
   void text(std::string_view name, std::string& member, std::vector<std::string> choices,
             std::string_view meaning);

@@ -50,9 +50,7 @@ class LimitedCallLaws : public testing::Test {
     differs_ = true;
   }
 
-  ClockLimits asked(double watts) const {
-    return {Watts(system_.device.power_watts), Watts(watts), 1};
-  }
+  ClockLimits asked(double watts) const { return {system_.device.power, Watts(watts), 1}; }
 
   const GpuSystemSpec system_ = GpuCatalog().load("h200-sxm", {}).spec;
   const GpuFactors factors_ = GpuFactors(system_.device, "");
@@ -134,7 +132,7 @@ TEST_F(LimitedCallLaws, ALimitOfTheBoardChangesNoTime) {
 // A board at its limit that switches for more has to run slower, as the limit holds for what it
 // draws itself; one that switches for less runs faster.
 TEST_F(LimitedCallLaws, TimeFollowsTheEnergyThatTheBoardItselfTakes) {
-  const double kept = system_.device.power_watts * energy_.facts.limit_share;
+  const double kept = system_.device.power.value() * energy_.facts.limit_share;
   Seconds before;
   double joules_before = 0;
   for (const double factor : {0.8, 1.0, 1.5}) {

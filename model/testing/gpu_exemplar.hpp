@@ -23,7 +23,7 @@ inline GpuDeviceSpec exemplar_gpu() {
   gpu.sustained_rate = 0.9;
   gpu.l2.resident_share = 0.5;
   gpu.launch_floor = Seconds(2e-6);
-  gpu.power_watts = 300;
+  gpu.power = Watts(300);
   return gpu;
 }
 

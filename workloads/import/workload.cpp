@@ -217,6 +217,15 @@ ModelConfig WorkloadLibrary::read(std::string_view name) const {
       read_format_file(read_file(beside.string()), beside.string(), &config);
     return config;
   }
+  const std::string listed = listed_name(name);
+  if (!listed.empty()) return load_listed(listed);
+  throw UserError(
+      std::string(unknown_name("workload", name, names_).what()) +
+      "; `foretell list workloads` shows them all; for a network of your own give the path of its "
+      "config.json or of an ONNX file");
+}
+
+std::string WorkloadLibrary::listed_name(std::string_view name) const {
   std::vector<std::string> matches;
   for (const std::string& candidate : names_) {
     if (is_called(candidate, name)) matches.push_back(candidate);
@@ -224,19 +233,16 @@ ModelConfig WorkloadLibrary::read(std::string_view name) const {
   if (matches.size() > 1) {
     throw UserError("workload '" + std::string(name) + "' is ambiguous: " + join(matches, ", "));
   }
-  if (matches.size() == 1) return load_listed(matches.front());
+  if (matches.size() == 1) return matches.front();
   for (const std::string& candidate : names_) {
     ModelConfig config = load_listed(candidate);
     std::vector<std::string>& others = config.also_called;
     if (!config.published_as.empty()) others.push_back(config.published_as);
     const bool is_meant = std::any_of(others.begin(), others.end(),
                                       [name](const auto& other) { return is_called(other, name); });
-    if (is_meant) return load_listed(candidate);
+    if (is_meant) return candidate;
   }
-  throw UserError(
-      std::string(unknown_name("workload", name, names_).what()) +
-      "; `foretell list workloads` shows them all; for a network of your own give the path of its "
-      "config.json or of an ONNX file");
+  return "";
 }
 
 ModelConfig WorkloadLibrary::load_listed(const std::string& name) const {

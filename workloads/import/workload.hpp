@@ -93,6 +93,9 @@ class WorkloadLibrary {
   // UserError names the nearest workload, or says what is wrong with the file.
   ModelConfig load(std::string_view name) const;
 
+  // The listed name that `name` means; "" when there is none. UserError for several.
+  std::string listed_name(std::string_view name) const;
+
  private:
   ModelConfig read(std::string_view name) const;
   ModelConfig load_listed(const std::string& name) const;

@@ -5,8 +5,10 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
 
 #include "model/base/errors.hpp"
+#include "model/base/text.hpp"
 
 namespace foretell {
 namespace {
@@ -59,6 +61,30 @@ TEST(WorkloadLibrary, NamesIgnoreCaseAndOrganisation) {
             "google/electra-base-discriminator");
   EXPECT_EQ(library.load("Electra-base-discriminator").name, "google/electra-base-discriminator");
   EXPECT_EQ(library.load("openai-community/gpt2").name, "gpt2");
+}
+
+TEST(WorkloadLibrary, NetworksThatDifferInTheValuesOfWeightsAloneAreOne) {
+  const WorkloadLibrary library;
+  EXPECT_EQ(library.load("meta-llama/Llama-3.1-8B-Instruct").name, "Llama-3.1-8B");
+  EXPECT_EQ(library.load("qwq-32b").name, "Qwen2.5-32B");
+  EXPECT_EQ(library.listed_name("BAAI/bge-large-en-v1.5"), "bert-large-uncased");
+  EXPECT_EQ(library.listed_name("someone/bge-large-en-v1.5"), "");
+}
+
+// A name in two files would mean whichever is read first.
+TEST(WorkloadLibrary, NoNameIsThatOfTwoNetworks) {
+  const WorkloadLibrary library;
+  std::map<std::string, std::string> owners;
+  for (const std::string& listed : library.names()) {
+    const ModelConfig config = library.load(listed);
+    std::vector<std::string> names = config.also_called;
+    if (!config.published_as.empty()) names.push_back(config.published_as);
+    for (const std::string& name : names) {
+      const auto [owner, is_new] = owners.emplace(to_lower(name), listed);
+      EXPECT_TRUE(is_new || owner->second == listed)
+          << name << " is " << owner->second << " and " << listed;
+    }
+  }
 }
 
 TEST(WorkloadLibrary, AnotherOrganisationIsAnotherNetwork) {

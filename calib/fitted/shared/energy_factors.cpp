@@ -153,8 +153,7 @@ DeviceEnergy changed_energy(DeviceEnergy energy, const EnergyChange& change) {
 }
 
 DeviceEnergy load_gpu_energy(const GpuDeviceSpec& device, const std::string& factors) {
-  return load_device_energy({device.id, device.architecture, "default"}, Watts(device.power_watts),
-                            factors);
+  return load_device_energy({device.id, device.architecture, "default"}, device.power, factors);
 }
 
 }  // namespace foretell

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "hw/spec/neuron/neuron_spec.hpp"
+#include "model/base/energy_units.hpp"
 #include "model/base/units.hpp"
 
 namespace foretell {
@@ -62,7 +63,7 @@ struct GpuDeviceSpec {
   double branch_kernels = 0;  // smallest kernels that a decision at run time takes as long as
   double reachable_rate = 1;  // largest share of the dense rate that a matrix product was seen at
   double vector_limit = 1;  // share of the FP32 rate that long products keep under the power limit
-  double power_watts = 0;   // limit of the board
+  Watts power;              // limit of the board
 };
 
 struct GpuSystemSpec {

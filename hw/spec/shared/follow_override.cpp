@@ -30,7 +30,7 @@ std::vector<std::string> follow_overrides(const GpuDeviceSpec& published,
   };
   follow("device.matrix_rate.", stated.matrix_rate);
   follow("device.vector_rate.", stated.vector_rate);
-  const double power = stated.power_watts / published.power_watts;
+  const double power = stated.power / published.power;
   if (power != 1 && given.count("device.sustained_rate") == 0) {
     stated.sustained_rate = std::min(1.0, stated.sustained_rate * std::cbrt(power));
     moved.emplace_back("device.sustained_rate");

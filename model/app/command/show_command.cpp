@@ -199,16 +199,18 @@ int show(const ShowOptions& options, const Session& session) {
   for (const DeviceFamily* each : device_families()) {
     for (std::string& id : each->systems()) systems.push_back(std::move(id));
   }
-  const std::vector<std::string> workloads = WorkloadLibrary().names();
+  const WorkloadLibrary library;
+  const std::vector<std::string>& workloads = library.names();
   std::error_code ignored;
   // A name that is close to a system and to no workload is a misspelt system.
-  const bool is_file = std::filesystem::exists(options.name, ignored);
-  if (!is_file && nearest_name(options.name, workloads).empty() &&
+  const bool is_known =
+      std::filesystem::exists(options.name, ignored) || !library.listed_name(options.name).empty();
+  if (!is_known && nearest_name(options.name, workloads).empty() &&
       !nearest_name(options.name, systems).empty()) {
     throw unknown_name("system", options.name, systems);
   }
   const bool is_name = options.name.find_first_of("./") == std::string::npos;
-  if (!is_file && is_name && nearest_name(options.name, workloads).empty()) {
+  if (!is_known && is_name && nearest_name(options.name, workloads).empty()) {
     throw UserError(
         fmt::format("'{}' is no system and no workload; see `foretell list systems` "
                     "and `foretell list workloads`",

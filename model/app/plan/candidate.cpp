@@ -14,6 +14,7 @@
 #include "model/app/serving/request/worker_machine.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/number_text.hpp"
+#include "model/base/text.hpp"
 
 namespace foretell {
 namespace {
@@ -179,6 +180,13 @@ std::string cheapest_that_holds(const Predictor& predict, const PlanRequest& req
     }
   }
   return found;
+}
+
+std::string published_name(const ModelConfig& model, const std::string& asked) {
+  for (const std::string& name : model.also_called) {
+    if (to_lower(name) == to_lower(asked)) return name;
+  }
+  return model.published_as.empty() ? asked : model.published_as;
 }
 
 std::vector<std::string> engines_for(const PlanRequest& plan, const std::string& system) {

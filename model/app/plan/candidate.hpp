@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "model/app/plan/plan.hpp"
+#include "workloads/import/hf/model_config.hpp"
 
 namespace foretell {
 
@@ -21,6 +22,10 @@ Request worker_request(const PlanRequest& plan, const std::string& system,
 // One of `instances` under its share of the load. Numbers are those that options() prints.
 ServeRequest share_of(const PlanRequest& plan, const std::string& system,
                       const Candidate& candidate, std::int64_t instances);
+
+// The name that an engine fetches a network by: the one that was asked for, where it is such a
+// name.
+std::string published_name(const ModelConfig& model, const std::string& asked);
 
 // "foretell serve …" of exactly this service.
 std::string serve_command(const ServeRequest& service);

@@ -42,7 +42,7 @@ double probability_of(const ServeRecord& record, const Promise& promise) {
   const double value = promised_value(record, promise);
   if (!(value > 0)) return 1;
   const LogError error = error_of(record.summary, promise.metric);
-  const double distance = std::log(promise.limit_s / value) - error.mean;
+  const double distance = std::log(promise.limit.value() / value) - error.mean;
   if (!(error.deviation > 0)) return distance >= 0 ? 1 : 0;
   return boost::math::cdf(boost::math::normal(), distance / error.deviation);
 }

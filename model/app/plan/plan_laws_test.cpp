@@ -191,9 +191,9 @@ TEST(PlanLaws, WhatIsNamedInPlaceOfSeveralPromisesIsKeptWhole) {
   const RejectedDeployment& nearest = plan.rejected.front();
   const std::vector<Promise> eased = parse_promises(nearest.nearest);
   ASSERT_EQ(eased.size(), 3U);
-  EXPECT_GT(eased[0].limit_s, 1e-3);
-  EXPECT_GT(eased[1].limit_s, 1e-3);
-  EXPECT_DOUBLE_EQ(eased[2].limit_s, 1000);
+  EXPECT_GT(eased[0].limit.value(), 1e-3);
+  EXPECT_GT(eased[1].limit.value(), 1e-3);
+  EXPECT_DOUBLE_EQ(eased[2].limit.value(), 1000);
   PlanRequest again = request;
   again.service.slo = nearest.nearest;
   EXPECT_FALSE(plan_system(predict, again, kSystem).deployments.empty()) << nearest.nearest;

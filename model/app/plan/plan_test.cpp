@@ -37,7 +37,7 @@ ServeRecord served(double ttft_s, double low, double high) {
   return record;
 }
 
-Promise promise_of(double limit_s) { return {"ttft", "p99", limit_s}; }
+Promise promise_of(double limit_s) { return {"ttft", "p99", Seconds(limit_s)}; }
 
 PlanRequest example() {
   PlanRequest request;

@@ -12,7 +12,7 @@ constexpr std::int64_t kMostSequences = 1024;
 double step_limit(const std::vector<Promise>& promises) {
   double limit = std::numeric_limits<double>::infinity();
   for (const Promise& promise : promises) {
-    if (promise.metric == "tpot") limit = std::min(limit, promise.limit_s);
+    if (promise.metric == "tpot") limit = std::min(limit, promise.limit.value());
   }
   return limit;
 }

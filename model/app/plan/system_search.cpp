@@ -107,7 +107,7 @@ class SystemSearch {
     priced.system = system_;
     price_ = family_of(system_).prices(priced).at(kOnDemand);
     const ModelConfig model = WorkloadLibrary().load(request.service.machine.workload);
-    network_ = model.published_as.empty() ? request.service.machine.workload : model.published_as;
+    network_ = published_name(model, request.service.machine.workload);
     const bool on_gpus = gpu_family().has_system(system_);
     choices_.has_experts = model.experts > 0 && on_gpus;
     choices_.has_stages = on_gpus;
@@ -453,9 +453,10 @@ class SystemSearch {
     RejectedDeployment one = as_rejected(candidate);
     for (const Promise& promise : promises_) {
       const double limit = limit_kept_with(trial.record, promise, each);
-      const double excess = limit / promise.limit_s;
+      const double promised = promise.limit.value();
+      const double excess = limit / promised;
       one.nearest += fmt::format("{}{}.{}<={}s", one.nearest.empty() ? "" : ",", promise.metric,
-                                 promise.statistic, rounded_up(std::max(limit, promise.limit_s)));
+                                 promise.statistic, rounded_up(std::max(limit, promised)));
       if (excess <= one.excess) continue;
       one.excess = excess;
       const double value = promised_value(trial.record, promise);
@@ -463,9 +464,9 @@ class SystemSearch {
                              ? "even without other requests"
                              : "whatever the number of instances";
       one.reason = fmt::format("{}.{} is {} {}, promised are {}", promise.metric, promise.statistic,
-                               si_format(value, "s"), load, si_format(promise.limit_s, "s"));
+                               si_format(value, "s"), load, si_format(promised, "s"));
       // The promise is met by what is predicted, and not by enough of what may be measured.
-      if (value <= promise.limit_s)
+      if (value <= promised)
         one.reason += fmt::format("; it holds with a probability of {:.2g} from {} on", each,
                                   si_format(limit, "s"));
     }

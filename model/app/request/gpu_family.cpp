@@ -41,7 +41,7 @@ EnergyFacts energy_of(const GpuRequest& resolved, const DeviceEnergy& energy) {
   EnergyFacts facts;
   facts.energy = energy;
   const double ranks = request.tp * groups_of_copy(request);
-  const Watts limit(resolved.power_limit > 0 ? resolved.power_limit : spec.device.power_watts);
+  const Watts limit = resolved.power_limit > Watts(0) ? resolved.power_limit : spec.device.power;
   facts.setting = {ranks, ranks * request.pp * request.dp, limit};
   facts.host = load_host_power(spec.id, spec.interconnect);
   facts.devices = spec.devices;
@@ -159,7 +159,7 @@ class GpuDevice final : public ResolvedDevice {
   const GpuSystemSpec& spec() const { return resolved_.system.spec; }
 
   ClockLimits limits() const {
-    return {Watts(spec().device.power_watts), Watts(resolved_.power_limit), resolved_.clock_share};
+    return {spec().device.power, resolved_.power_limit, resolved_.clock_share};
   }
 
   GpuCall call_of(const Graph& graph) const {

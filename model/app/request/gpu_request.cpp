@@ -247,7 +247,7 @@ bool has_less_power(const GpuRequest& resolved, const KernelLibrary& library) {
   if (measured == nullptr || from == device.id) return false;
   const auto rate = measured->matrix_rate.find(type);
   if (rate == measured->matrix_rate.end()) return false;
-  return device.power_watts * rate->second < measured->power_watts * device.matrix_rate.at(type);
+  return device.power * rate->second < measured->power * device.matrix_rate.at(type);
 }
 
 constexpr double kMega = 1e6;
@@ -325,14 +325,14 @@ void resolve_power(GpuRequest& resolved) {
   }
   resolve_voltage(facts, !is_word, resolved);
   if (request.power_limit.empty()) return;
-  resolved.power_limit = watts_in(request.power_limit);
+  resolved.power_limit = Watts(watts_in(request.power_limit));
   const Watts idle = idle_power(1, energy_of_board(resolved).asked.facts);
   const double least = std::ceil(idle.value() / facts.limit_share);
-  if (resolved.power_limit < least || resolved.power_limit > device.power_watts) {
+  if (resolved.power_limit < Watts(least) || resolved.power_limit > device.power) {
     throw UserError(fmt::format(
         "power-limit: {} takes {:.0f} to {:.0f} W, not {:.0f} W: it draws {:.0f} W with its clocks "
         "up before any work",
-        device.name, least, device.power_watts, resolved.power_limit, idle.value()));
+        device.name, least, device.power.value(), resolved.power_limit.value(), idle.value()));
   }
 }
 

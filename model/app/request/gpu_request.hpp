@@ -19,7 +19,7 @@ struct GpuRequest : ResolvedWorkload {
   int rotated_copies = 1;
   bool sustained_clock = false;
   double clock_share = 1;                // of the boost clock, at most
-  double power_limit = 0;                // watts of a board; 0: that of the board
+  Watts power_limit;                     // of a board; 0: that of the board
   double voltage = 1;                    // most that is supplied, of that at the full clock
   bool heads_share_keys = true;          // in kernels for tokens, by release
   FusionRules fusion;                    // of the library

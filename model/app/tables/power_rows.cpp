@@ -141,7 +141,7 @@ PowerRow read_power_row(const NamedCells& cells, const CsvRow& cells_of_row) {
   row.latency = Seconds(*us * kMicro);
   const std::optional<double> limit =
       read_measurement("power_limit_w", cells.text(cells_of_row, "power_limit_w"));
-  row.limit_watts = limit.value_or(0);
+  row.limit = Watts(limit.value_or(0));
   const std::string table = cells.text(cells_of_row, "table");
   const std::string kind = table.substr(table.find('/') + 1);
   const ShapeSizes shape(cells.text(cells_of_row, "shape"));
@@ -170,8 +170,8 @@ bool makes_power_interval(const std::string& family) {
 }
 
 Watts power_of_row(const PowerRow& row, const GpuDeviceSpec& device, const DeviceEnergy& energy) {
-  const double limit = row.limit_watts > 0 ? row.limit_watts : device.power_watts;
-  const Watts most(limit * energy.facts.limit_share);
+  const Watts limit = row.limit > Watts(0) ? row.limit : device.power;
+  const Watts most = limit * energy.facts.limit_share;
   // The latency is given: a clock that the limit lowered is in it already.
   EnergyWork work = row.work;  // more bytes than the memory can move were not moved
   work.dram = std::min(work.dram, device.hbm.bandwidth * row.latency);
@@ -193,7 +193,7 @@ RowPrediction PowerPredictor::predict(const CsvRow& cells) {
     }
     const auto& [spec, energy] = known->second;
     const double watts = power_of_row(row, spec, energy).value();
-    const double most = (row.limit_watts > 0 ? row.limit_watts : spec.power_watts);
+    const double most = (row.limit > Watts(0) ? row.limit : spec.power).value();
     static const PowerConditions kConditions;
     const std::string library = cells_.text(cells, "framework");
     const PowerCondition condition = kConditions.of(row, library, cells_.text(cells, "kernel"));

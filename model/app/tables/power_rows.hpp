@@ -23,9 +23,9 @@ struct PowerRow {
   std::string kernel_class;  // "gemm fp8", "context attention bf16"
   std::string family;        // that is fitted to, or judges, as a whole: "gemm n=…,k=…"
   Seconds latency;
-  double limit_watts = 0;  // 0: that of the board
-  double queries = 0;      // of a sequence; 0: not attention
-  double experts = 0;      // of the network; 0: not a layer of experts
+  Watts limit;         // 0: that of the board
+  double queries = 0;  // of a sequence; 0: not attention
+  double experts = 0;  // of the network; 0: not a layer of experts
   EnergyWork work;
 };
 

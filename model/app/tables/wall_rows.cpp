@@ -109,7 +109,7 @@ double switched_joules(const RunSummary& summary) {
 double board_watts_of(const WallRun& run, const RunSummary& summary, const GpuDeviceSpec& device,
                       const DeviceEnergy& energy) {
   const double boards = run.request.dp;
-  const double most = boards * device.power_watts * energy.facts.limit_share;
+  const double most = boards * device.power.value() * energy.facts.limit_share;
   const double per_sample = switched_joules(summary) / static_cast<double>(run.request.batch);
   if (!run.request.power_limit.empty()) return *summary.watts;
   const auto idle = [&](double clock) { return boards * idle_power(clock, energy.facts).value(); };

@@ -37,11 +37,11 @@ Promise parse_one(const std::string& text) {
                                 text, promise.metric, promise.statistic, limit, limit));
   }
   try {
-    promise.limit_s = parse_quantity<Seconds>(limit).value();
+    promise.limit = parse_quantity<Seconds>(limit);
   } catch (const UserError& error) {
     throw UserError(fmt::format("--slo '{}': {}", text, error.what()));
   }
-  if (!(promise.limit_s > 0)) {
+  if (!(promise.limit > Seconds(0))) {
     throw UserError(fmt::format("--slo '{}': a limit is a time above 0, as in 40ms", text));
   }
   return promise;
@@ -73,7 +73,7 @@ bool keeps(const ServiceResult& result, const std::vector<Promise>& promises) {
                                 : promise.metric == "tpot" ? tpot_of(result)
                                 : promise.metric == "itl"  ? itl_of(result)
                                                            : e2e_of(result);
-    return value_of(serve_statistic(statistic), promise.statistic) <= promise.limit_s;
+    return value_of(serve_statistic(statistic), promise.statistic) <= promise.limit.value();
   });
 }
 
@@ -86,7 +86,7 @@ double goodput_of(const ServiceResult& result, const std::vector<Promise>& promi
     all += 1;
     const bool is_good =
         std::all_of(promises.begin(), promises.end(), [&request](const Promise& promise) {
-          return of_request(request, promise.metric) <= promise.limit_s;
+          return of_request(request, promise.metric) <= promise.limit.value();
         });
     if (is_good) good += 1;
   }

@@ -13,7 +13,7 @@ namespace foretell {
 struct Promise {
   std::string metric;     // ttft, tpot, itl, e2e
   std::string statistic;  // of kServeStatistics
-  double limit_s = 0;
+  Seconds limit;
 };
 
 // UserError for another metric (with the nearest), statistic, relation or unit.

@@ -22,8 +22,8 @@ TEST(Promise, ReadsMetricsStatisticsAndUnits) {
   ASSERT_EQ(promises.size(), 3U);
   EXPECT_EQ(promises[0].metric, "ttft");
   EXPECT_EQ(promises[0].statistic, "p99");
-  EXPECT_DOUBLE_EQ(promises[0].limit_s, 1);
-  EXPECT_DOUBLE_EQ(promises[1].limit_s, 0.04);
+  EXPECT_DOUBLE_EQ(promises[0].limit.value(), 1);
+  EXPECT_DOUBLE_EQ(promises[1].limit.value(), 0.04);
 }
 
 TEST(Promise, SaysWhatIsWrong) {

@@ -356,7 +356,7 @@ class Server {
     if (!promises_.empty()) {
       summary.slo = request_.slo;
       for (const Promise& one : promises_)
-        summary.promises.push_back({one.metric, one.statistic, one.limit_s});
+        summary.promises.push_back({one.metric, one.statistic, one.limit.value()});
       summary.goodput_per_s = goodput_of(result, promises_);
       summary.keeps_slo = keeps(result, promises_);
     }

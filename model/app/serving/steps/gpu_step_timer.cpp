@@ -228,8 +228,7 @@ GpuStepTimer::StageParts GpuStepTimer::run(Phase phase, std::int64_t batch, std:
   call.launch = one.launch;
   call.sustained_clock = one.sustained_clock;
   call.exact = exact_;
-  const ClockLimits limits{Watts(one.system.spec.device.power_watts), Watts(one.power_limit),
-                           one.clock_share};
+  const ClockLimits limits{one.system.spec.device.power, one.power_limit, one.clock_share};
   const GpuCallResult result = run_within(call, energy_, limits);
   std::unordered_map<std::string_view, const Op*> ops;
   for (const Op& op : graph.ops()) ops.emplace(op.name, &op);
@@ -375,13 +374,13 @@ StepTime GpuStepTimer::time(const StepShape& shape, int stage) {
 }
 
 void GpuStepTimer::keep_limit(StepTime& time) const {
-  const double board = resolved_.system.spec.device.power_watts;
-  const double limit = resolved_.power_limit > 0 ? resolved_.power_limit : board;
-  if (!(limit > 0) || !(time.total > Seconds(0))) return;
+  const Watts board = resolved_.system.spec.device.power;
+  const Watts limit = resolved_.power_limit > Watts(0) ? resolved_.power_limit : board;
+  if (!(limit > Watts(0)) || !(time.total > Seconds(0))) return;
   const PowerFacts& facts = energy_.asked.facts;
   const Watts idle = idle_power(1, facts);
   const Watts free = time.energy / time.total + idle;
-  const SlowedJob slowed = slow_down_within(free, Watts(limit * facts.limit_share), facts);
+  const SlowedJob slowed = slow_down_within(free, limit * facts.limit_share, facts);
   if (slowed.factor == 1) return;
   for (Seconds* part : {&time.total, &time.attention, &time.prompts, &time.exchange})
     *part *= slowed.factor;

@@ -286,7 +286,7 @@ TEST(StepTimerLaws, ALowerLimitOfPowerTakesLongerAndIsKept) {
     request.power_limit = limit;
     GpuStepTimer timer(request, false);
     const PowerFacts& facts = timer.energy().facts;
-    const double watts = *limit == 0 ? 700 : timer.resolved().power_limit;
+    const double watts = *limit == 0 ? 700 : timer.resolved().power_limit.value();
     double sum = 0;
     for (const StepShape& shape : {prompts, mixed, decodes}) {
       const StepTime time = timer.time(shape, 0);
