@@ -284,4 +284,17 @@ std::string Recipes::assumptions_of(const ServedCells& cells) const {
   return join(parts, "; ");
 }
 
+void add_settings(const std::vector<std::string>& given, ServeRequest& request) {
+  const auto path_of = [](const std::string& one) {
+    return std::string(trim(std::string_view(one).substr(0, one.find('='))));
+  };
+  std::vector<std::string>& set = request.machine.set;
+  for (const std::string& one : given) {
+    set.erase(std::remove_if(set.begin(), set.end(),
+                             [&](const std::string& own) { return path_of(own) == path_of(one); }),
+              set.end());
+  }
+  set.insert(set.end(), given.begin(), given.end());
+}
+
 }  // namespace foretell

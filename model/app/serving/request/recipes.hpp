@@ -90,4 +90,7 @@ class Recipes {
   std::vector<Places> places_;
 };
 
+// What the command line sets (PATH=VALUE) counts in place of what a recipe sets at the same path.
+void add_settings(const std::vector<std::string>& given, ServeRequest& request);
+
 }  // namespace foretell

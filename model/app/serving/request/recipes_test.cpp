@@ -71,6 +71,18 @@ TEST(Recipes, OldServersAreCold) {
   }
 }
 
+TEST(Recipes, TheCommandLineCountsInPlaceOfTheRecipe) {
+  ServeRequest request;
+  request.machine.set = {"engine.host.cold=yes", "engine.host.stream_interval=50"};
+  add_settings({" engine.host.cold = no", "device.hbm.bandwidth=2 TB/s"}, request);
+  EXPECT_EQ(request.machine.set,
+            (std::vector<std::string>{"engine.host.stream_interval=50", " engine.host.cold = no",
+                                      "device.hbm.bandwidth=2 TB/s"}));
+  // Of two on the command line none is dropped: they are refused.
+  add_settings({"engine.host.overlap=no", "engine.host.overlap=yes"}, request);
+  EXPECT_EQ(request.machine.set.size(), 5U);
+}
+
 TEST(Recipes, TheLaboratorySendsItsOwnLoad) {
   const Recipes recipes = Recipes::load();
   ServedCells cells = point("2026-02-03", "16", "1024");
