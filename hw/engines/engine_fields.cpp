@@ -26,6 +26,9 @@ void fields(FieldList& list, EngineLimits& limits) {
       "whole_context", limits.whole_context, {"yes", "no"},
       "A step has room for the longest context of the network, where prompts are "
       "not cut; otherwise for the longest prompt that comes, beside a token of every sequence.");
+  list.optional_text("divided", limits.divided, {"yes", "no"},
+                     "Ranks with attention of their own divide max_tokens; otherwise each has as "
+                     "many.");
 }
 
 void fields(FieldList& list, EngineSchedule& schedule) {

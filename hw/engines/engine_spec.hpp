@@ -21,6 +21,7 @@ struct EngineLimits {
   int small_max_sequences = 0;
   Bytes large_device;
   std::string whole_context;  // yes | no: a step has room for the longest context; "": no
+  std::string divided;        // yes | no: max_tokens are of all ranks of a worker; "": no
 };
 
 struct EngineSchedule {

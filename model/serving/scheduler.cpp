@@ -395,6 +395,9 @@ void Scheduler::plan_step() {
   } else {
     plan_.refusal = waiting() == 0 ? Refusal::kNothingWaits : Refusal::kBlocks;
   }
+  // A step of decodes alone has no other limit than the places.
+  if (plan_.chunks.empty())
+    budget_ = std::max(budget_, static_cast<std::int64_t>(running_.size()));
   if (rules_.mixed || plan_.chunks.empty()) plan_decodes_alone();
   if (plan_.chunks.empty() && plan_.preempted == 0) bring_back();
 }

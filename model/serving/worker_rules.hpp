@@ -64,6 +64,7 @@ struct RuleChoices {
   std::string chunk;  // "off", or tokens per step
   double kv_fraction = 0;
   std::int64_t longest_prompt = 1;  // that comes
+  int ranks = 1;                    // with attention of their own, of a worker
 };
 
 // `device_memory` chooses between the limits of small and large devices.

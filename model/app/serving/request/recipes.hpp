@@ -88,6 +88,7 @@ class Recipes {
   std::string placed_framework_;
   std::string placed_network_;
   std::vector<Places> places_;
+  bool spread_experts_ = false;  // over all ranks that have attention of their own
 };
 
 // What the command line sets (PATH=VALUE) counts in place of what a recipe sets at the same path.
