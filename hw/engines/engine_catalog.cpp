@@ -59,6 +59,13 @@ EngineFile parts_of(const std::string& id) {
 void check_names(const EngineSpec& spec, const std::string& shown, Problems& problems) {
   problems.collect([&] { parse_size_list(spec.graphs.sizes); });
   problems.collect([&] {
+    const std::string& room = spec.schedule.room_first;
+    if (room.empty() || room == "no" || to_count(room)) return;
+    throw UserError(
+        fmt::format("{}: engine.schedule.room_first: '{}' is neither 'no' nor a number of tokens",
+                    shown, room));
+  });
+  problems.collect([&] {
     if (spec.host.first_on.empty()) return;
     try {
       gpu_architecture(spec.host.first_on);

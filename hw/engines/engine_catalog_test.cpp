@@ -82,6 +82,19 @@ TEST(EngineCatalog, ArchitecturesAreThoseThatThereAre) {
   EXPECT_THAT(message, HasSubstr("blackwell"));
 }
 
+TEST(EngineCatalog, RoomIsANumberOfTokens) {
+  const EngineCatalog catalog;
+  EXPECT_EQ(catalog.load("sglang").spec.schedule.room_first, "512");
+  EXPECT_EQ(catalog.load("sglang", {"engine.schedule.room_first=no"}).spec.schedule.room_first,
+            "no");
+  for (const char* wrong : {"yes", "-1", "many"}) {
+    const std::string set = std::string("engine.schedule.room_first=") + wrong;
+    EXPECT_THAT(message_of([&] { catalog.load("sglang", {set}); }),
+                HasSubstr("neither 'no' nor a number of tokens"))
+        << wrong;
+  }
+}
+
 TEST(EngineCatalog, AFileOfTheUserIsRefusedWithItsPlace) {
   const std::string path = ::testing::TempDir() + "/mine-1.yaml";
   std::ofstream(path) << "id: mine-1\nname: Mine\nlibrary: vllm\nschedule:\n  ordr: 1\n";

@@ -62,6 +62,10 @@ void fields(FieldList& list, EngineSchedule& schedule) {
             "whose blocks go to the host.");
   list.optional_text("two_batch", schedule.two_batch, {"yes", "no"},
                      "Half of a step exchanges with the experts while the other half computes.");
+  list.optional_text("room_first", schedule.room_first, {},
+                     "Separate workers begin a prompt when the one that makes its answer has a "
+                     "place and KV blocks for it, and for so many tokens of every request there; "
+                     "no: they begin at once.");
 }
 
 void fields(FieldList& list, EngineMemory& memory) {

@@ -60,8 +60,8 @@ std::string split_of(const ServedCells& cells, const std::string& kind, bool spr
   return fmt::format("tp={},pp={},workers={},attention-dp={},ep={}",
                      count_in(cells, column("tp").c_str(), kMaxDevicesOfRow),
                      count_or(cells, column("pp").c_str(), 1),
-                     count_or(cells, column("workers").c_str(), 1),
-                     ranks, spreads_experts && ranks > 1 ? all : stated);
+                     count_or(cells, column("workers").c_str(), 1), ranks,
+                     spreads_experts && ranks > 1 ? all : stated);
 }
 
 }  // namespace
