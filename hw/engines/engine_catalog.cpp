@@ -8,6 +8,7 @@
 #include <set>
 
 #include "hw/engines/size_list.hpp"
+#include "hw/spec/gpu/gpu_architecture.hpp"
 #include "hw/spec/shared/data_folder.hpp"
 #include "hw/spec/shared/overrides.hpp"
 #include "hw/spec/shared/parameter_list.hpp"
@@ -52,6 +53,26 @@ EngineFile parts_of(const std::string& id) {
   const std::size_t dash = id.rfind('-');
   if (dash == std::string::npos) return {id, "0"};
   return {id.substr(0, dash), id.substr(dash + 1)};
+}
+
+// Names that others give, which no list of the fields knows.
+void check_names(const EngineSpec& spec, const std::string& shown, Problems& problems) {
+  problems.collect([&] { parse_size_list(spec.graphs.sizes); });
+  problems.collect([&] {
+    const std::string& room = spec.schedule.room_first;
+    if (room.empty() || room == "no" || to_count(room)) return;
+    throw UserError(
+        fmt::format("{}: engine.schedule.room_first: '{}' is neither 'no' nor a number of tokens",
+                    shown, room));
+  });
+  problems.collect([&] {
+    if (spec.host.first_on.empty()) return;
+    try {
+      gpu_architecture(spec.host.first_on);
+    } catch (const UserError& error) {
+      throw UserError(fmt::format("{}: engine.host.first_on: {}", shown, error.what()));
+    }
+  });
 }
 
 }  // namespace
@@ -148,7 +169,7 @@ LoadedEngine EngineCatalog::load(std::string_view name, const std::vector<std::s
   FieldList list;
   list.group("engine", loaded.spec);
   const std::set<std::string> overridden = apply_overrides(list, set, prefixed, problems);
-  problems.collect([&] { parse_size_list(loaded.spec.graphs.sizes); });
+  check_names(loaded.spec, shown, problems);
   problems.throw_if_any();
   loaded.spec_id = fmt::format("{}@{}", loaded.spec.id, content_hash(text));
   loaded.parameters = parameters_of(list, prefixed, overridden);

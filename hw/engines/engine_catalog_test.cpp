@@ -71,6 +71,30 @@ TEST(EngineCatalog, RefusesWhatIsUnknown) {
               HasSubstr("ascend"));
 }
 
+TEST(EngineCatalog, ArchitecturesAreThoseThatThereAre) {
+  const EngineCatalog catalog;
+  EXPECT_EQ(catalog.load("vllm", {"engine.host.first_on=hopper"}).spec.host.first_on, "hopper");
+  const std::string message =
+      message_of([&] { catalog.load("vllm", {"engine.host.first_on=hoper"}); });
+  EXPECT_THAT(message, HasSubstr("engine.host.first_on: unknown architecture 'hoper'"));
+  EXPECT_THAT(message, HasSubstr("nearest is 'hopper'"));
+  EXPECT_THAT(message, HasSubstr("there are: "));
+  EXPECT_THAT(message, HasSubstr("blackwell"));
+}
+
+TEST(EngineCatalog, RoomIsANumberOfTokens) {
+  const EngineCatalog catalog;
+  EXPECT_EQ(catalog.load("sglang").spec.schedule.room_first, "512");
+  EXPECT_EQ(catalog.load("sglang", {"engine.schedule.room_first=no"}).spec.schedule.room_first,
+            "no");
+  for (const char* wrong : {"yes", "-1", "many"}) {
+    const std::string set = std::string("engine.schedule.room_first=") + wrong;
+    EXPECT_THAT(message_of([&] { catalog.load("sglang", {set}); }),
+                HasSubstr("neither 'no' nor a number of tokens"))
+        << wrong;
+  }
+}
+
 TEST(EngineCatalog, AFileOfTheUserIsRefusedWithItsPlace) {
   const std::string path = ::testing::TempDir() + "/mine-1.yaml";
   std::ofstream(path) << "id: mine-1\nname: Mine\nlibrary: vllm\nschedule:\n  ordr: 1\n";

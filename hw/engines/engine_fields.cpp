@@ -26,6 +26,9 @@ void fields(FieldList& list, EngineLimits& limits) {
       "whole_context", limits.whole_context, {"yes", "no"},
       "A step has room for the longest context of the network, where prompts are "
       "not cut; otherwise for the longest prompt that comes, beside a token of every sequence.");
+  list.optional_text("divided", limits.divided, {"yes", "no"},
+                     "Ranks with attention of their own divide max_tokens; otherwise each has as "
+                     "many.");
 }
 
 void fields(FieldList& list, EngineSchedule& schedule) {
@@ -59,6 +62,10 @@ void fields(FieldList& list, EngineSchedule& schedule) {
             "whose blocks go to the host.");
   list.optional_text("two_batch", schedule.two_batch, {"yes", "no"},
                      "Half of a step exchanges with the experts while the other half computes.");
+  list.optional_text("room_first", schedule.room_first, {},
+                     "Separate workers begin a prompt when the one that makes its answer has a "
+                     "place and KV blocks for it, and for so many tokens of every request there; "
+                     "no: they begin at once.");
 }
 
 void fields(FieldList& list, EngineMemory& memory) {

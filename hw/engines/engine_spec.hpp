@@ -21,6 +21,7 @@ struct EngineLimits {
   int small_max_sequences = 0;
   Bytes large_device;
   std::string whole_context;  // yes | no: a step has room for the longest context; "": no
+  std::string divided;        // yes | no: max_tokens are of all ranks of a worker; "": no
 };
 
 struct EngineSchedule {
@@ -41,6 +42,8 @@ struct EngineSchedule {
   std::string preemption;     // last-to-head | fewest-to-end | swap | never
   std::string two_batch;      // yes | no: experts of one half of a step exchange while the other
                               // half computes; "" stands for no
+  std::string room_first;     // separate workers begin a prompt when the one that makes its answer
+                              // has room for it and for so many tokens of each request; "": at once
 };
 
 struct EngineMemory {

@@ -25,7 +25,10 @@ void KvLink::next() {
     // Its prompt is in the cache of the other worker: only blocks are needed there.
     arrived.blocks = 0;
     arrived.planned = 0;
-    state_.route(state_.decoding, nullptr).accept(arrived, false);
+    ServingWorker& worker = arrived.decoder < 0
+                                ? state_.route(state_.decoding, nullptr)
+                                : *state_.decoding[static_cast<std::size_t>(arrived.decoder)];
+    worker.accept(arrived, false);
   }
   moving_ = !queue_.empty();
   busy_ = moving_;

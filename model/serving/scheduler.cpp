@@ -36,6 +36,14 @@ std::int64_t Scheduler::load() const {
   return sum;
 }
 
+std::int64_t Scheduler::known_tokens() const {
+  std::int64_t sum = 0;
+  for (const Sequence* one : running_) sum += one->known();
+  for (const Sequence* one : waiting_) sum += one->known();
+  for (const Sequence* one : away_) sum += one->known();
+  return sum;
+}
+
 bool Scheduler::take(std::int64_t blocks) {
   if (cache_ && blocks <= free_blocks()) cache_->make_room(blocks);
   return pool_.take(blocks);
@@ -395,6 +403,8 @@ void Scheduler::plan_step() {
   } else {
     plan_.refusal = waiting() == 0 ? Refusal::kNothingWaits : Refusal::kBlocks;
   }
+  // A step of decodes alone has no other limit than the places.
+  if (plan_.chunks.empty()) budget_ = std::max(budget_, static_cast<std::int64_t>(running_.size()));
   if (rules_.mixed || plan_.chunks.empty()) plan_decodes_alone();
   if (plan_.chunks.empty() && plan_.preempted == 0) bring_back();
 }

@@ -42,6 +42,7 @@ struct Sequence {
   std::int64_t committed = 0;       // full admission: blocks that it may take
   std::int64_t away = 0;            // blocks that wait in the memory of the host
   std::int32_t place = 0;           // the worker's own number of it
+  std::int32_t decoder = -1;        // batch of decode workers that has room for it; -1: any
 
   std::int64_t known() const { return std::int64_t{input} + generated; }
 };
@@ -98,6 +99,7 @@ class Scheduler {
   std::int64_t host_blocks() const { return host_used_; }        // of sequences
   std::int64_t cached_tokens() const { return cached_tokens_; }  // of prompts, found so far
   std::int64_t preemptions() const { return preemptions_; }
+  std::int64_t known_tokens() const;  // of all that are here
   // Tokens of all that are here, known and still to come: what a router compares.
   std::int64_t load() const;
 

@@ -48,6 +48,23 @@ std::map<std::int64_t, std::int64_t> chunks_of(const StepPlan& plan) {
 
 using Chunks = std::map<std::int64_t, std::int64_t>;
 
+// Tokens of a step bound prompts; a step of decodes alone holds all that run.
+TEST(Scheduler, DecodesAloneAreBoundByPlacesAlone) {
+  WorkerRules rules = simple_rules(16, 64, 1000);
+  rules.prefill_first = true;
+  rules.mixed = false;
+  Scheduler scheduler(rules);
+  std::vector<Sequence> all;
+  for (int i = 0; i < 40; ++i) all.push_back(sequence(i, 8, 60));
+  for (Sequence& one : all) scheduler.add(&one);
+  for (int i = 0; i < 20; ++i) {
+    const StepPlan& plan = scheduler.plan();
+    EXPECT_EQ(plan.chunks.size(), 2U);
+    end_step(scheduler, plan);
+  }
+  EXPECT_EQ(scheduler.plan().decodes.size(), 40U);
+}
+
 // An answer whose end the host has not seen keeps its place for a step, but stops nobody where
 // nothing runs.
 TEST(Scheduler, PlacesOfAnswersThatJustEndedAreFreeAStepLater) {

@@ -58,7 +58,8 @@ ServingWorker& ServiceState::route(const std::vector<ServingWorker*>& workers,
   if (router != Router::kRoundRobin) return **least();
   // The worker whose turn it is, and of its batches the one with the fewest requests.
   const auto batches = static_cast<std::size_t>(workers.front()->group().stages());
-  const std::size_t first = next_worker++ % (workers.size() / batches) * batches;
+  std::size_t& next = &workers == &decoding ? next_decoder : next_worker;
+  const std::size_t first = next++ % (workers.size() / batches) * batches;
   ServingWorker* fewest = workers[first];
   for (std::size_t i = first + 1; i < first + batches; ++i) {
     if (workers[i]->requests() < fewest->requests()) fewest = workers[i];
@@ -71,6 +72,12 @@ void ServiceState::count_requests(std::int64_t change) {
   result.request_time += static_cast<double>(in_service) * (now - counted_until);
   counted_until = now;
   in_service += change;
+}
+
+void ServiceState::begin(const Sequence& sequence) {
+  ServingWorker& worker = route(serving, &sequence);
+  result.requests[static_cast<std::size_t>(sequence.request)].worker = worker.number();
+  worker.accept(sequence, true);
 }
 
 void ServiceState::answered(const Sequence& sequence, Seconds now) {
@@ -104,15 +111,20 @@ void ServingClients::send(const TrafficRequest& request) {
   sequence.output = request.output_len;
   sequence.session = request.session;
   sequence.opening = request.opening;
-  ServingWorker& worker = state_.route(state_.serving, &sequence);
-  served.worker = worker.number();
   result.requests.push_back(served);
   result.last_arrival = now;
   state_.count_requests(1);
-  worker.accept(sequence, true);
+  const auto& decoding = state_.setup->decoding;
+  if (!decoding.empty() && decoding.front().rules.room_first) {
+    state_.route(state_.decoding, nullptr).ask_room(sequence);
+  } else {
+    state_.begin(sequence);
+  }
   if (source_.is_done()) {
     double waiting = 0;
     for (const ServingWorker* one : state_.serving) waiting += static_cast<double>(one->waiting());
+    for (const ServingWorker* one : state_.decoding)
+      waiting += static_cast<double>(one->without_room());
     result.waiting_at_last_arrival = waiting;
   }
 }
@@ -241,6 +253,10 @@ void ServingWorker::accept(Sequence sequence, bool from_client) {
     place->shared = static_cast<std::int32_t>(
         std::min<double>(place->input - 1, std::floor(share * place->input)));
     place->shared -= place->shared % static_cast<std::int32_t>(group_.rules.block);
+  }
+  if (!from_client && sequence.decoder >= 0) {
+    --promised_;
+    promised_tokens_ -= sequence.input;
   }
   last_token_[static_cast<std::size_t>(place->place)] = service_now();
   sc_core::sc_time ready = sc_core::sc_time_stamp();
@@ -410,6 +426,8 @@ void ServingWorker::end_rank(std::size_t rank, Seconds now) {
     if (gone.generated < gone.output) {
       state_.link->send(gone);
     } else {
+      if (group_.rules.prefill_only && gone.decoder >= 0)
+        state_.decoding[static_cast<std::size_t>(gone.decoder)]->give_room_back(gone);
       if (group_.rules.overlap && gone.output > 1) ++ghosts_[rank];
       state_.answered(gone, now);
     }
@@ -420,6 +438,7 @@ void ServingWorker::end_step() {
   const Seconds now = service_now();
   sample(step_begin_, now);
   for (std::size_t rank = 0; rank < ranks_.size(); ++rank) end_rank(rank, now);
+  let_in();
 }
 
 void ServingWorker::step() {

@@ -38,7 +38,8 @@ struct ServiceState {
   // Of a router that knows who computed what; places among the workers.
   std::unordered_map<std::int32_t, std::int32_t> session_worker;
   std::unordered_map<std::int32_t, std::int32_t> chain_worker;
-  std::size_t next_worker = 0;
+  std::size_t next_worker = 0;   // of `serving`
+  std::size_t next_decoder = 0;  // of `decoding`
   std::int64_t in_service = 0;
   Seconds counted_until;
 
@@ -49,6 +50,8 @@ struct ServiceState {
   // `sequence`: whose beginning workers may know; null: none is known to.
   ServingWorker& route(const std::vector<ServingWorker*>& workers, const Sequence* sequence);
   std::int32_t worker_of(const Sequence& sequence) const;
+  // Begins a request on one of `serving`.
+  void begin(const Sequence& sequence);
   void count_requests(std::int64_t change);
   void answered(const Sequence& sequence, Seconds now);
 };
@@ -92,6 +95,10 @@ class ServingWorker : public sc_core::sc_module {
 
   // A request arrives; it can be scheduled when the host is through with it.
   void accept(Sequence sequence, bool from_client);
+  // The request begins elsewhere when there is room for its answer here (service_room.cpp).
+  void ask_room(Sequence sequence);
+  // It will not come: its answer ended where it began.
+  void give_room_back(const Sequence& sequence);
   // The service stands still: finds the time of the step that was planned, and starts it.
   void time_step();
 
@@ -99,6 +106,7 @@ class ServingWorker : public sc_core::sc_module {
   std::size_t running() const;
   std::size_t waiting() const;
   std::size_t requests() const;  // running and waiting
+  std::size_t without_room() const { return without_room_.size(); }
   double kv_share() const;
   std::int32_t number() const { return number_; }
   const ServingGroup& group() const { return group_; }
@@ -111,6 +119,8 @@ class ServingWorker : public sc_core::sc_module {
     sc_core::sc_time ready;
     Sequence* sequence;
   };
+  bool has_room(const Sequence& sequence) const;
+  void let_in();
   void receive(std::size_t arrived);
   void plan_ranks();
   void arrive();  // SC_METHOD: the host is through with the first that arrives
@@ -148,6 +158,9 @@ class ServingWorker : public sc_core::sc_module {
   std::size_t prepared_ = 0;      // of these, when the host prepared the step that comes next
   std::int64_t decodes_since_look_ = std::numeric_limits<std::int64_t>::max() / 2;
   std::vector<Sequence*> done_;
+  std::deque<Sequence> without_room_;  // first come, first served
+  std::int64_t promised_ = 0;          // requests that have room here and are on their way
+  std::int64_t promised_tokens_ = 0;   // of their prompts
   RandomStream guesses_;
   bool busy_ = false;
   bool had_prompt_ = false;                   // since the worker started

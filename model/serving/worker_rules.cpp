@@ -63,8 +63,13 @@ WorkerRules rules_of(const EngineSpec& engine, const RuleChoices& choices, Bytes
   rules.partial_floor = schedule.partial_floor;
   rules.partial_steps = schedule.partial_steps;
   rules.partial_clip = schedule.partial_clip;
+  const auto room = to_count(schedule.room_first);
+  rules.room_first = room.has_value();
+  rules.room_reserve = room.value_or(0);
   rules.block = engine.memory.block;
   rules.graph_sizes = graphs_up_to(engine, rules.max_sequences, rules.max_tokens);
+  if (engine.limits.divided == "yes")
+    rules.max_tokens = std::max<std::int64_t>(1, rules.max_tokens / choices.ranks);
   rules.mixed_graphs = engine.graphs.mixed == "yes";
   rules.host_per_step = engine.host.per_step;
   rules.host_per_sequence = engine.host.per_sequence;

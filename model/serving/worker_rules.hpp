@@ -46,8 +46,10 @@ struct WorkerRules {
   Seconds first_piece;            // … with a later piece of one
   bool overlap = true;
   std::int64_t stream_interval = 1;
-  bool prefill_only = false;  // answers are made by other workers
-  bool decode_only = false;   // prompts come with their KV from other workers
+  bool prefill_only = false;      // answers are made by other workers
+  bool decode_only = false;       // prompts come with their KV from other workers
+  bool room_first = false;        // … which begin when there is room for the prompt here
+  std::int64_t room_reserve = 0;  // tokens that each request here counts with besides
   double prefix_share = 0;    // of a prompt, found in the prefix cache: given, nothing is looked up
   bool prefix_cache = false;  // blocks of what was computed are kept and found again
   std::int64_t host_blocks = 0;  // of the host, per worker; of the prefix cache, or of kSwap
@@ -64,6 +66,7 @@ struct RuleChoices {
   std::string chunk;  // "off", or tokens per step
   double kv_fraction = 0;
   std::int64_t longest_prompt = 1;  // that comes
+  int ranks = 1;                    // with attention of their own, of a worker
 };
 
 // `device_memory` chooses between the limits of small and large devices.

@@ -41,6 +41,24 @@ TEST(WorkerRules, AStepHasRoomForAPromptThatIsNotCut) {
   EXPECT_EQ(tokens(), 4096);
 }
 
+TEST(WorkerRules, RanksDivideAStepWhereTheEngineSaysSo) {
+  EngineSpec engine = engine_with("total");
+  engine.schedule.chunking = "yes";
+  engine.limits.max_tokens = 8192;
+  engine.limits.max_sequences = 512;
+  engine.graphs.sizes = "1,2,512,2048";
+  engine.graphs.largest = 2048;
+  RuleChoices choices;
+  choices.ranks = 8;
+  EXPECT_EQ(rules_of(engine, choices, Bytes(0), 1).max_tokens, 8192);
+  engine.limits.divided = "yes";
+  const WorkerRules rules = rules_of(engine, choices, Bytes(0), 1);
+  EXPECT_EQ(rules.max_tokens, 1024);
+  EXPECT_EQ(rules.graph_sizes.back(), 2048);  // of decodes, whose number is no matter of the step
+  choices.ranks = 1;
+  EXPECT_EQ(rules_of(engine, choices, Bytes(0), 1).max_tokens, 8192);
+}
+
 TEST(KvMemory, IsWhatTheShareLeaves) {
   EXPECT_DOUBLE_EQ(kv_of("total", kAlone), 0.9 * 80e9 - 40e9 - 5e9 - 3e9);
   EXPECT_DOUBLE_EQ(kv_of("free", kAlone), 0.9 * (80e9 - 40e9 - 5e9 - 3e9));

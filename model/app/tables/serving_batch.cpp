@@ -96,7 +96,7 @@ void ServingBatch::add(CsvRow row, const std::string& problem) {
     const ServedCells cells = cells_of(point.row);
     try {
       point.request = runs_ ? runs_->request_of(cells) : recipes_.request_of(cells);
-      for (const std::string& one : defaults_.set) point.request.machine.set.push_back(one);
+      add_settings(defaults_.set, point.request);
       point.request.machine.factors = defaults_.factors;
       point.request.machine.exact = defaults_.exact;
       if (!runs_) point.note = recipes_.assumptions_of(cells);

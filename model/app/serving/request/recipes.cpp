@@ -52,14 +52,16 @@ std::int64_t rounded_up(std::int64_t count, std::int64_t whole) {
   return (count + whole - 1) / whole * whole;
 }
 
-std::string split_of(const ServedCells& cells, const std::string& kind) {
+std::string split_of(const ServedCells& cells, const std::string& kind, bool spreads_experts) {
   const auto column = [&kind](const char* name) { return kind + "_" + name; };
+  const std::int64_t ranks = count_or(cells, column("attention_dp").c_str(), 1);
+  const std::int64_t all = ranks * count_in(cells, column("tp").c_str(), kMaxDevicesOfRow);
+  const std::int64_t stated = count_or(cells, column("moe_ep").c_str(), 1);
   return fmt::format("tp={},pp={},workers={},attention-dp={},ep={}",
                      count_in(cells, column("tp").c_str(), kMaxDevicesOfRow),
                      count_or(cells, column("pp").c_str(), 1),
-                     count_or(cells, column("workers").c_str(), 1),
-                     count_or(cells, column("attention_dp").c_str(), 1),
-                     count_or(cells, column("moe_ep").c_str(), 1));
+                     count_or(cells, column("workers").c_str(), 1), ranks,
+                     spreads_experts && ranks > 1 ? all : stated);
 }
 
 }  // namespace
@@ -69,7 +71,7 @@ Recipes Recipes::load() {
   const Node root = load_document(path, kRecipeFile);
   root.only_keys({"source", "networks", "systems", "precisions", "network_precisions", "lengths",
                   "requests_per_client", "warmed_since", "laboratory", "releases", "layer_releases",
-                  "limits", "places"},
+                  "limits", "places", "separate_workers"},
                  "");
   Recipes recipes;
   recipes.networks_ = served_names(root, "networks");
@@ -127,6 +129,9 @@ Recipes Recipes::load() {
     recipes.limits_.push_back(limits);
   }
   recipes.read_places(root.required("places", ""));
+  const Node& separate = root.required("separate_workers", "");
+  separate.only_keys({"spread_experts", "why", "source"}, "separate_workers");
+  recipes.spread_experts_ = text_or_empty(separate, "spread_experts") == "yes";
   return recipes;
 }
 
@@ -257,8 +262,8 @@ ServeRequest Recipes::request_of(const ServedCells& cells) const {
   if (together && !in_laboratory && !measured.empty() && measured < warmed_since_)
     request.machine.set.emplace_back("engine.host.cold=yes");
   if (served_cell(cells, "mode") == "disagg") {
-    request.prefill = split_of(cells, "prefill");
-    request.decode = split_of(cells, "decode");
+    request.prefill = split_of(cells, "prefill", spread_experts_);
+    request.decode = split_of(cells, "decode", spread_experts_);
     const std::int64_t places = places_of(cells, request);
     if (places > 0) request.decode += fmt::format(",batch={}", places);
     return request;
@@ -282,6 +287,19 @@ std::string Recipes::assumptions_of(const ServedCells& cells) const {
         fmt::format("number of requests not stated: {} per client", laboratory_requests_));
   }
   return join(parts, "; ");
+}
+
+void add_settings(const std::vector<std::string>& given, ServeRequest& request) {
+  const auto path_of = [](const std::string& one) {
+    return std::string(trim(std::string_view(one).substr(0, one.find('='))));
+  };
+  std::vector<std::string>& set = request.machine.set;
+  for (const std::string& one : given) {
+    set.erase(std::remove_if(set.begin(), set.end(),
+                             [&](const std::string& own) { return path_of(own) == path_of(one); }),
+              set.end());
+  }
+  set.insert(set.end(), given.begin(), given.end());
 }
 
 }  // namespace foretell

@@ -88,6 +88,10 @@ class Recipes {
   std::string placed_framework_;
   std::string placed_network_;
   std::vector<Places> places_;
+  bool spread_experts_ = false;  // over all ranks that have attention of their own
 };
+
+// What the command line sets (PATH=VALUE) counts in place of what a recipe sets at the same path.
+void add_settings(const std::vector<std::string>& given, ServeRequest& request);
 
 }  // namespace foretell

@@ -71,6 +71,39 @@ TEST(Recipes, OldServersAreCold) {
   }
 }
 
+// Ranks that have attention of their own divide the experts, whatever the row says; others are
+// taken at its word.
+TEST(Recipes, RanksOfSeparateWorkersDivideTheExperts) {
+  const Recipes recipes = Recipes::load();
+  ServedCells cells = point("2025-12-21", "2048", "8192");
+  cells["framework"] = "sglang";
+  cells["gpu"] = "gb200";
+  cells["mode"] = "disagg";
+  cells["prefill_tp"] = "8";
+  cells["prefill_moe_ep"] = "1";
+  cells["decode_tp"] = "1";
+  cells["decode_attention_dp"] = "32";
+  cells["decode_moe_ep"] = "1";
+  const ServeRequest request = recipes.request_of(cells);
+  EXPECT_EQ(request.prefill, "tp=8,pp=1,workers=1,attention-dp=1,ep=1");
+  EXPECT_EQ(request.decode, "tp=1,pp=1,workers=1,attention-dp=32,ep=32");
+  EXPECT_EQ(request.max_tokens, 131072);
+  cells["concurrency"] = "8";
+  EXPECT_EQ(recipes.request_of(cells).max_tokens, 16384);
+}
+
+TEST(Recipes, TheCommandLineCountsInPlaceOfTheRecipe) {
+  ServeRequest request;
+  request.machine.set = {"engine.host.cold=yes", "engine.host.stream_interval=50"};
+  add_settings({" engine.host.cold = no", "device.hbm.bandwidth=2 TB/s"}, request);
+  EXPECT_EQ(request.machine.set,
+            (std::vector<std::string>{"engine.host.stream_interval=50", " engine.host.cold = no",
+                                      "device.hbm.bandwidth=2 TB/s"}));
+  // Of two on the command line none is dropped: they are refused.
+  add_settings({"engine.host.overlap=no", "engine.host.overlap=yes"}, request);
+  EXPECT_EQ(request.machine.set.size(), 5U);
+}
+
 TEST(Recipes, TheLaboratorySendsItsOwnLoad) {
   const Recipes recipes = Recipes::load();
   ServedCells cells = point("2026-02-03", "16", "1024");

@@ -101,6 +101,7 @@ class Server {
     choices.max_sequences = split.max_sequences > 0 ? split.max_sequences : request_.max_batch;
     choices.chunk = request_.chunk;
     choices.longest_prompt = longest_input(load_);
+    choices.ranks = std::max(1, split.attention_dp);
     // The activations are those of the largest step; how large that is depends on the device.
     WorkerRules first = rules_of(engine_.spec, choices, Bytes(0), 1);
     BuiltGroup built{pool_.machine(machine, std::max(first.max_tokens,
