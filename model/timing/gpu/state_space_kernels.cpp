@@ -52,6 +52,23 @@ Grid state_update(const LayerCall& call, const StateSpaceShape& shape) {
   return kernel;
 }
 
+// Thread blocks that do all of a chunk, one after another.
+Grid scan_in_one(const LayerCall& call, const StateSpaceShape& shape, double chunks,
+                 double chunk_flops) {
+  const auto batch = static_cast<double>(shape.batch);
+  const double tokens = batch * static_cast<double>(shape.seq_len);
+  const double tiles = std::ceil(static_cast<double>(shape.head_dim) / call.facts().head_tile);
+  const double step = std::max(call.seconds(call.factors().step), chunk_flops / call.sm_rate());
+  Grid kernel;
+  kernel.name = "scan";
+  add_ctas(kernel, static_cast<std::int64_t>(batch * static_cast<double>(shape.heads) * tiles),
+           Seconds(call.seconds(call.factors().prologue) + chunks * step));
+  const auto moved = static_cast<double>(shape.channels + shape.values);
+  call.set_memory(kernel, tokens * moved * kScanElementBytes);
+  kernel.stages_ahead = call.factors().stages_ahead;
+  return kernel;
+}
+
 void add_scan(const LayerCall& call, const StateSpaceShape& shape, GridSequence& program) {
   const auto batch = static_cast<double>(shape.batch);
   const auto heads = static_cast<double>(shape.heads);
@@ -61,6 +78,10 @@ void add_scan(const LayerCall& call, const StateSpaceShape& shape, GridSequence&
   const double chunks = std::ceil(static_cast<double>(shape.seq_len) / chunk);
   const double tokens = batch * static_cast<double>(shape.seq_len);
   const double inside = 2 * chunk * (2 * chunk * depth + 2 * chunk * width + 2 * depth * width);
+  if (call.facts().scans_in_one) {
+    program.kernels.push_back(scan_in_one(call, shape, chunks, inside));
+    return;
+  }
   program.kernels.push_back(call.pass(
       "inside chunks", tokens * heads * (3 * depth + 3 * width) * kScanElementBytes, tokens));
   Grid& parallel = program.kernels.back();
