@@ -26,7 +26,7 @@ struct LayerKernelFactors {
   Cycles unfilled;                // of a stage of a tile without rows, more than of a full one
   BytesPerCycle sm_feed;          // operands into one SM
   BytesPerCycle pass_feed;        // of an SM, in passes that permute, convert and sum up
-  Cycles score;                   // softmax of 64 scores; of states, 64 updates on the vector pipe
+  Cycles score;  // softmax of 64 scores; of states, 64 updates on the vector pipe; of scans, a row
   Cycles split;                   // combination of the parts of a sequence
   Cycles row;                     // of a token on an SM, in passes with a thread block for each
   Seconds host;                   // of the host per call, where a table was measured without graphs
