@@ -16,23 +16,23 @@
 namespace foretell {
 
 struct LayerKernelFactors {
-  Seconds launch;                 // of all kernels of one call together
-  double dram_efficiency = 0;     // of the DRAM peak
-  double mma_efficiency = 0;      // of the dense rate of the matrix pipe
-  double stages_ahead = 0;        // loads in flight, ahead of the stage that is computed
-  double l2_share = 0;            // of L2, in which data stay until the next call
-  Cycles prologue;                // start and end of a thread block
-  Cycles step;                    // least time of a stage of the pipeline
-  Cycles unfilled;                // of a stage of a tile without rows, more than of a full one
-  BytesPerCycle sm_feed;          // operands into one SM
-  BytesPerCycle pass_feed;        // of an SM, in passes that permute, convert and sum up
-  Cycles score;                   // softmax of 64 scores; of states, 64 updates on the vector pipe
-  Cycles split;                   // combination of the parts of a sequence
-  Cycles row;                     // of a token on an SM, in passes with a thread block for each
-  Seconds host;                   // of the host per call, where a table was measured without graphs
-  Seconds group;                  // of each expert, sequence or peer that takes part
-  double link_efficiency = 0;     // of the links between GPUs of a node
-  double network_efficiency = 0;  // of the network between nodes
+  Seconds launch;              // of all kernels of one call together
+  double dram_efficiency = 0;  // of the DRAM peak
+  double mma_efficiency = 0;   // of the dense rate of the matrix pipe
+  double stages_ahead = 0;     // loads in flight, ahead of the stage that is computed
+  double l2_share = 0;         // of L2, in which data stay until the next call
+  Cycles prologue;             // start and end of a thread block
+  Cycles step;                 // least time of a stage of the pipeline
+  Cycles unfilled;             // of a stage of a tile without rows, more than of a full one
+  BytesPerCycle sm_feed;       // operands into one SM
+  BytesPerCycle pass_feed;     // of an SM, in passes that permute, convert and sum up
+  Cycles score;   // softmax of 64 scores; of states, 64 updates on the vector pipe; of scans, a row
+  Cycles split;   // combination of the parts of a sequence
+  Cycles row;     // of a token on an SM, in passes with a thread block for each
+  Seconds host;   // of the host per call, where a table was measured without graphs
+  Seconds group;  // of each expert, sequence or peer that takes part
+  double link_efficiency = 0;               // of the links between GPUs of a node
+  double network_efficiency = 0;            // of the network between nodes
   CommonFactors common = common_factors();  // what all of them share
 };
 

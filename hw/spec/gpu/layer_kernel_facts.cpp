@@ -89,20 +89,49 @@ UntunedTile read_untuned_tile(const Node& node) {
 }  // namespace
 
 LayerKernelFacts LayerKernelLibrary::read_facts(const Node& node) const {
-  node.only_keys({"kernels",         "architecture",    "absorbed_up_to",
-                  "absorbed_tokens", "prompt_rows",     "moves_heads",
-                  "widens_cache",    "keeps_type",      "parts",
-                  "least_part",      "value_parts",     "resident",
-                  "least_heads",     "tile_keys",       "most_parts",
-                  "walk_tokens",     "walk_channels",   "convolves_values",
-                  "tiles",           "stage_bytes",     "gated",
-                  "permutes",        "activates",       "all_choices",
-                  "tuned_at_powers", "longest_first",   "absorbed_prompts",
-                  "head_tile",       "wire_bytes",      "per_choice",
-                  "gpus_per_node",   "network_rate",    "kernels_of",
-                  "tile_of_rows",    "untuned",         "type",
-                  "sums_all",        "stays",           "sort_per_expert",
-                  "sorted_experts",  "operand_readers", "why",
+  node.only_keys({"kernels",
+                  "architecture",
+                  "absorbed_up_to",
+                  "absorbed_tokens",
+                  "prompt_rows",
+                  "moves_heads",
+                  "widens_cache",
+                  "keeps_type",
+                  "parts",
+                  "least_part",
+                  "value_parts",
+                  "resident",
+                  "least_heads",
+                  "tile_keys",
+                  "most_parts",
+                  "walk_tokens",
+                  "walk_channels",
+                  "convolves_values",
+                  "tiles",
+                  "stage_bytes",
+                  "gated",
+                  "permutes",
+                  "activates",
+                  "all_choices",
+                  "tuned_at_powers",
+                  "longest_first",
+                  "absorbed_prompts",
+                  "head_tile",
+                  "wire_bytes",
+                  "per_choice",
+                  "gpus_per_node",
+                  "network_rate",
+                  "kernels_of",
+                  "tile_of_rows",
+                  "untuned",
+                  "type",
+                  "sums_all",
+                  "stays",
+                  "sort_per_expert",
+                  "sorted_experts",
+                  "operand_readers",
+                  "scans_in_one",
+                  "why",
                   "source"},
                  "libraries");
   LayerKernelFacts facts;
@@ -133,6 +162,7 @@ LayerKernelFacts LayerKernelLibrary::read_facts(const Node& node) const {
   facts.walk_tokens = number_or(node, "walk_tokens", facts.walk_tokens);
   facts.walk_channels = number_or(node, "walk_channels", facts.walk_channels);
   facts.convolves_values = yes_or(node, "convolves_values", facts.convolves_values);
+  facts.scans_in_one = yes_or(node, "scans_in_one", facts.scans_in_one);
   facts.permutes = yes_or(node, "permutes", facts.permutes);
   facts.activates = yes_or(node, "activates", facts.activates);
   facts.all_choices = yes_or(node, "all_choices", facts.all_choices);

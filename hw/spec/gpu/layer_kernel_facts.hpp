@@ -84,6 +84,9 @@ struct LayerKernelFacts {
   double tile_keys = 0;       // tokens: keys of a stage; 0 is as usual
   double walk_tokens = 0;     // convolutions: a thread block walks a sequence of a few channels by
   double walk_channels = 16;  // … as many tokens; 0: tokens of a sequence have blocks of their own
+  // Scans: a thread block for each head of a sequence does all of a chunk before the next, in one
+  // kernel; else what is inside chunks is done at once, and a second kernel goes through the chain.
+  bool scans_in_one = false;
   bool convolves_values = true;  // convolutions: over queries, keys and values; else without values
   std::string kernels_of;        // another library, whose kernels these are: it lends its factors
   bool stays = false;            // what was fitted on this architecture says nothing of others

@@ -35,7 +35,7 @@ INSTANTIATE_TEST_SUITE_P(
         PublishedLimit{kBlocks, "h200_sxm", {"kind=mla", "framework=vllm", "phase=generation"}, 12},
         PublishedLimit{
             kBlocks, "h200_sxm", {"kind=dsa", "framework=trtllm", "phase=generation"}, 9},
-        PublishedLimit{kBlocks, "h200_sxm", {"kind=dsa", "framework=trtllm", "phase=context"}, 8},
+        PublishedLimit{kBlocks, "h200_sxm", {"kind=dsa", "framework=trtllm", "phase=context"}, 5},
         PublishedLimit{kBlocks, "h200_sxm", {"kind=msa", "framework=vllm", "phase=context"}, 9},
         PublishedLimit{
             kBlocks, "h200_sxm", {"kind=msa", "framework=trtllm", "phase=generation"}, 15},

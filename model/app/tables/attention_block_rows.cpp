@@ -85,6 +85,11 @@ int halvings_of(DType type) {
   return size_of(type) < Bytes(2) ? 1 : 0;
 }
 
+// Of a layer whose indexer chooses in every call, or only where there are more keys than it may.
+Seconds host_of(const AttentionBlockFactors& factors, bool always_chooses) {
+  return always_chooses && factors.host_chooses > Seconds(0) ? factors.host_chooses : factors.host;
+}
+
 AttentionBlockFacts::Call call_of(const AttentionBlockRow& row, const std::string& architecture) {
   return {row.framework, row.kind, row.phase, architecture};
 }
@@ -263,7 +268,7 @@ std::optional<ChosenOperatorFactors<AttentionBlockFactors>> AttentionBlockPredic
   const auto called =
       gpu.factors.attention_block(row.framework + ' ' + other.host_of + ' ' + row.phase);
   if (!lent) return std::nullopt;
-  lent->factors.host = called ? called->factors.host : Seconds(0);
+  lent->factors.host = called ? host_of(called->factors, facts_.always_chooses(call)) : Seconds(0);
   lent->interval80 = widened(lent->interval80, wider);
   lent->interval80 = {std::min(lent->interval80.first, other.low),
                       std::max(lent->interval80.second, other.high)};

@@ -210,6 +210,17 @@ TEST(AttentionBlockRows, ALayerThatNobodyMeasuredTakesAnotherLibrarysAndItsOwnHo
   EXPECT_LT(own.low / own.time, lender.low / lender.time) << "and the interval is wider";
 }
 
+// Its indexer chooses in every call, so that the host of calls that choose counts: prompts of fewer
+// keys than may be chosen take no less than it.
+TEST(AttentionBlockRows, AnIndexerThatAlwaysChoosesHasTheHostOfCallsThatChoose) {
+  std::map<std::string, std::string> prompt = {
+      {"kind", "msa"}, {"model", "MiniMax-M3"}, {"phase", "context"}, {"framework", "sglang"}};
+  for (const char* keys : {"64", "1024", "4096"}) {
+    prompt["query_len"] = prompt["kv_len"] = keys;
+    EXPECT_GT(time_of(prompt).time, Seconds(1e-3)) << keys;
+  }
+}
+
 struct BadCell {
   const char* column;
   const char* text;

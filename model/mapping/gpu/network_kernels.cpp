@@ -144,25 +144,30 @@ void lower_latent_attention(AttentionKernels& kernels, AttentionDimensions atten
 
 void lower_indexer(ProductKernels& products, PassKernels& passes, const Graph& graph,
                    const Op& indexer, const std::string& type, Bytes dram, MappedOp& op) {
+  constexpr double kScoreBytes = 4;  // FP32
   const Shape& q = graph.tensor(indexer.inputs[0]).shape;
   const Shape& k = graph.tensor(indexer.inputs[1]).shape;
+  const std::int64_t block = whole(indexer, "block");
   Product product;
   product.batch = q[0];
   // The heads of many queries are summed up before scores are written, those of few lie side by
-  // side in a tile.
+  // side in a tile. Heads that choose blocks of keys choose each for a group of its own, and of the
+  // scores of a block the largest is written.
   const bool few = static_cast<double>(q[1]) <= kernel_shapes().attention.few_queries;
-  product.m = few ? q[1] * q[2] : q[1];
+  const bool apart = few || block > 1;
+  product.m = apart ? q[1] * q[2] : q[1];
   product.n = std::max<std::int64_t>(1, k[1] - (q[1] - 1) / 2);  // the queries are the last keys
-  product.k = few ? q[3] : q[2] * q[3];
+  product.k = apart ? q[3] : q[2] * q[3];
   product.type = type;
   product.dram = dram;
+  if (block > 1) product.output_bytes = kScoreBytes / static_cast<double>(block);
   products.add(product, op);
   PassWork choice;
   choice.name = "top-k";
   choice.operation = "TopK";
-  choice.rows = q[0] * q[1];
-  choice.columns = k[1];
-  choice.moved = Bytes(4.0 * static_cast<double>(choice.rows * choice.columns));
+  choice.rows = q[0] * q[1] * (block > 1 ? q[2] : 1);
+  choice.columns = (k[1] + block - 1) / block;
+  choice.moved = Bytes(kScoreBytes * static_cast<double>(choice.rows * choice.columns));
   passes.add(choice, op);
 }
 

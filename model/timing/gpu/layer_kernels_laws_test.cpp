@@ -382,5 +382,29 @@ TEST_F(LayerKernelLaws, ScansOfLongerPromptsTakeLonger) {
   EXPECT_GT(program_time(state_space_kernels(call, shape), device).value(), 4 * one);
 }
 
+// A thread block for each head of a sequence goes through its chunks: as many sequences as there
+// are SMs take as long as one, and one in a kernel that does chunks at once takes less than that.
+TEST_F(LayerKernelLaws, ScansInOneKernelTakeAsLongAsTheirLongestChain) {
+  LayerKernelFacts in_one = library.facts("vllm gated-delta-net chunk_gated_delta_rule_flashinfer");
+  ASSERT_TRUE(in_one.scans_in_one);
+  const LayerCall one_kernel(device, in_one, library.type("bf16"), factors);
+  StateSpaceShape shape;
+  shape.part = StateSpacePart::kScan;
+  shape.heads = 2;
+  shape.head_dim = shape.state_dim = 128;
+  shape.values = 256;
+  shape.channels = 3 * 256;
+  shape.seq_len = 8192;
+  const auto time = [&](std::int64_t batch) {
+    shape.batch = batch;
+    return program_time(state_space_kernels(one_kernel, shape), device).value();
+  };
+  const double alone = time(1);
+  EXPECT_NEAR(time(device.sms / 2) / alone, 1, 0.1);
+  EXPECT_GT(time(device.sms), 1.8 * alone) << "twice as many chains as SMs";
+  shape.seq_len *= 2;
+  EXPECT_GT(time(1), 1.9 * alone) << "and longer ones take longer";
+}
+
 }  // namespace
 }  // namespace foretell

@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kScanElementBytes = 2;
 constexpr double kStateBytes = 4;
-constexpr double kUpdates = 64;  // unit of LayerKernelFactors::score
+constexpr double kUpdates = 64;  // unit of LayerKernelFactors::score in updates
 
 Grid convolution(const LayerCall& call, const StateSpaceShape& shape, bool update) {
   const StateShapes& blocks_of = kernel_shapes().states;
@@ -52,6 +52,29 @@ Grid state_update(const LayerCall& call, const StateSpaceShape& shape) {
   return kernel;
 }
 
+// States that sequences begin with, and those that they leave.
+double states_of_sequences(const StateSpaceShape& shape) {
+  return 2 * static_cast<double>(shape.batch * shape.heads * shape.head_dim * shape.state_dim) *
+         kStateBytes;
+}
+
+// Thread blocks that do all of a chunk, one after another.
+Grid scan_in_one(const LayerCall& call, const StateSpaceShape& shape, double chunks,
+                 double chunk_flops) {
+  const auto batch = static_cast<double>(shape.batch);
+  const double tokens = batch * static_cast<double>(shape.seq_len);
+  const double tiles = std::ceil(static_cast<double>(shape.head_dim) / call.facts().head_tile);
+  const double step = std::max(call.seconds(call.factors().step), chunk_flops / call.sm_rate());
+  Grid kernel;
+  kernel.name = "scan";
+  add_ctas(kernel, static_cast<std::int64_t>(batch * static_cast<double>(shape.heads) * tiles),
+           Seconds(call.seconds(call.factors().prologue) + chunks * step));
+  const auto moved = static_cast<double>(shape.channels + shape.values);
+  call.set_memory(kernel, tokens * moved * kScanElementBytes + states_of_sequences(shape));
+  kernel.stages_ahead = call.factors().stages_ahead;
+  return kernel;
+}
+
 void add_scan(const LayerCall& call, const StateSpaceShape& shape, GridSequence& program) {
   const auto batch = static_cast<double>(shape.batch);
   const auto heads = static_cast<double>(shape.heads);
@@ -61,11 +84,18 @@ void add_scan(const LayerCall& call, const StateSpaceShape& shape, GridSequence&
   const double chunks = std::ceil(static_cast<double>(shape.seq_len) / chunk);
   const double tokens = batch * static_cast<double>(shape.seq_len);
   const double inside = 2 * chunk * (2 * chunk * depth + 2 * chunk * width + 2 * depth * width);
+  if (call.facts().scans_in_one) {
+    program.kernels.push_back(scan_in_one(call, shape, chunks, inside));
+    return;
+  }
   program.kernels.push_back(call.pass(
       "inside chunks", tokens * heads * (3 * depth + 3 * width) * kScanElementBytes, tokens));
+  // Each row of the triangle inside a chunk asks those before it.
+  const double rows = std::min(static_cast<double>(shape.seq_len), chunk);
   Grid& parallel = program.kernels.back();
   add_ctas(parallel, static_cast<std::int64_t>(batch * heads * chunks),
-           Seconds(call.seconds(call.factors().prologue) + inside / call.sm_rate()));
+           Seconds(call.seconds(call.factors().prologue) +
+                   rows * call.seconds(call.factors().score) + inside / call.sm_rate()));
   parallel.stages_ahead = call.factors().stages_ahead;
   Grid chain;
   chain.name = "from chunk to chunk";
@@ -73,7 +103,7 @@ void add_scan(const LayerCall& call, const StateSpaceShape& shape, GridSequence&
            static_cast<std::int64_t>(batch * heads * std::ceil(width / call.facts().head_tile)),
            Seconds(chunks * call.seconds(call.factors().step)));
   const double states = batch * heads * chunks * depth * width * kScanElementBytes;
-  call.set_memory(chain, call.missing(states) * states);
+  call.set_memory(chain, call.missing(states) * states + states_of_sequences(shape));
   program.kernels.push_back(chain);
 }
 
