@@ -53,6 +53,23 @@ TEST_F(PublishedIntervals, AreMadeOfTheFitPartByWhatRunsTheNetwork) {
             made.high);
 }
 
+// A network far from those that were judged, or in a type of operands that none of them has, is
+// less certain than one beside them.
+TEST_F(PublishedIntervals, WidenAwayFromWhatWasJudged) {
+  const CommandResult made = run(images());
+  ASSERT_EQ(made.code, 0) << made.messages;
+  const IntervalTable table = IntervalTable::load(output);
+  const auto high_at = [&table](const Place& place) {
+    return table.choose("gpu", "network of images", "any", IntervalQuantity::kCall, place)
+        .ratio.high;
+  };
+  const double near = high_at({8, 1, 1, 16});
+  EXPECT_GT(near, 1);
+  EXPECT_GT(high_at({512, 1, 1, 16}), near);
+  EXPECT_GT(high_at({8192, 1, 1, 16}), high_at({512, 1, 1, 16}));
+  EXPECT_GT(high_at({8, 1, 1, 8}), near);
+}
+
 // Kernels of images are the same whoever launches them; a host makes its rows count for hosts, too.
 TEST_F(PublishedIntervals, ImagesThatAHostLaunchesCountForBoth) {
   const CommandResult made =

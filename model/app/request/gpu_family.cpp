@@ -9,6 +9,7 @@
 #include "hw/spec/gpu/gpu_catalog.hpp"
 #include "hw/spec/shared/kernel_files.hpp"
 #include "model/app/request/device_family.hpp"
+#include "model/app/request/gpu_place.hpp"
 #include "model/app/request/gpu_request.hpp"
 #include "model/app/request/intervals.hpp"
 #include "model/app/request/machine_facts.hpp"
@@ -188,11 +189,13 @@ class GpuDevice final : public ResolvedDevice {
     return Interval{std::min(networks.low, low), std::max(networks.high, high)};
   }
 
-  // What published networks say of the quantity, else of calls.
-  static Interval of_networks(std::string_view family, IntervalQuantity quantity) {
-    const IntervalChoice own = default_intervals().choose(kGpuFamily, family, "any", quantity);
-    return own.note.empty() ? own.ratio
-                            : default_intervals().choose(kGpuFamily, family, "any").ratio;
+  // What published networks say of the quantity, else of calls: wider away from where they stand.
+  Interval of_networks(std::string_view family, IntervalQuantity quantity) const {
+    const Place place = place_on_gpus(resolved_);
+    const IntervalTable& table = default_intervals();
+    const IntervalChoice own = table.choose(kGpuFamily, family, "any", quantity, place);
+    if (own.note.empty()) return own.ratio;
+    return table.choose(kGpuFamily, family, "any", IntervalQuantity::kCall, place).ratio;
   }
 
   GpuRequest resolved_;

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "calib/validate/left_out_rows.hpp"
+#include "calib/validate/near_ratios.hpp"
 #include "calib/validate/next_group.hpp"
 #include "calib/validate/table_kind.hpp"
 #include "hw/spec/neuron/sdk_version.hpp"
@@ -201,14 +202,6 @@ class Reader {
   std::deque<std::size_t> lines_;  // of the rows that are not predicted yet
   Classes classes_;
 };
-
-std::string places_text(const std::vector<Place>& places) {
-  std::string text = "[";
-  for (const Place& place : places) {
-    text += fmt::format("{}[{}]", text.size() > 1 ? ", " : "", fmt::join(place, ", "));
-  }
-  return text + "]";
-}
 
 struct Growth {
   double per_octave = 0;

@@ -9,6 +9,7 @@
 
 #include "hw/engines/engine_catalog.hpp"
 #include "model/app/request/device_family.hpp"
+#include "model/app/request/gpu_place.hpp"
 #include "model/app/request/intervals.hpp"
 #include "model/app/request/resolved_workload.hpp"
 #include "model/app/serving/request/measured_trace.hpp"
@@ -17,10 +18,13 @@
 #include "model/app/serving/request/split_text.hpp"
 #include "model/app/serving/request/worker_machine.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/number_text.hpp"
 #include "model/base/text.hpp"
 #include "model/config/unit_text.hpp"
 #include "model/serving/block_pool.hpp"
 #include "model/serving/service.hpp"
+#include "workloads/import/workload.hpp"
+#include "workloads/ir/precision.hpp"
 
 namespace foretell {
 namespace {
@@ -406,12 +410,20 @@ class Server {
                                               : served_device(groups_.size() > 1);
     const std::string_view family =
         generates ? "generation by engine" : served_interval_family(machine.has_experts);
-    Interval ratio = default_intervals().choose(device, family, "any", quantity).ratio;
+    const Place place = generates ? place_of_generation(machine) : Place{};
+    Interval ratio = default_intervals().choose(device, family, "any", quantity, place).ratio;
     if (machine.borrowed_kernels) {
       ratio.low = std::min(ratio.low, machine.borrowed_kernels->low);
       ratio.high = std::max(ratio.high, machine.borrowed_kernels->high);
     }
     return ratio;
+  }
+
+  // Of one batch among published ones; its prompts are all of one length.
+  Place place_of_generation(const WorkerMachine& machine) const {
+    const auto length = static_cast<std::int64_t>(to_number(request_.input_len).value_or(1));
+    return place_on_gpus(request_.offline * length, WorkloadLibrary().load(base_.workload).layers,
+                         base_.tp, find_precision(machine.dtype).matmul_compute);
   }
 
   void fill_intervals(ServeSummary& summary) const {
