@@ -109,7 +109,8 @@ TEST(WorkloadLibrary, EveryShippedNetworkLoadsAndSaysWhereItComesFrom) {
     for (const PipelinePart& part : config.parts) EXPECT_NO_THROW(library.load(part.workload));
     if (config.family == Family::kPipeline) continue;
     const bool forward = config.family != Family::kEncoderDecoder;
-    const Binding binding{1, 16, forward ? Phase::kForward : Phase::kPrefill};
+    const std::int64_t positions = encoded_positions(config, 16);
+    const Binding binding{1, positions, forward ? Phase::kForward : Phase::kPrefill};
     EXPECT_GT(build_graph(config, binding).ops().size(), 0u) << name;
   }
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cctype>
 #include <map>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -64,12 +65,19 @@ std::vector<Binding> bindings_of(const ModelConfig& config) {
   if (config.family != Family::kEncoderDecoder)
     bindings.push_back(binding_of(Phase::kForward, 1, 64, 1));
   if (runs_forward(config.family)) return bindings;
-  for (const int ranks : {1, static_cast<int>(std::min<std::int64_t>(8, config.heads))}) {
+  const bool encodes = config.family == Family::kEncoderDecoder;
+  const std::int64_t most =
+      encodes ? std::gcd<std::int64_t>(8, config.heads) : std::min<std::int64_t>(8, config.heads);
+  const auto positions = [&](std::int64_t length) {
+    return encodes ? encoded_positions(config, length) : length;
+  };
+  for (const int ranks : {1, static_cast<int>(most)}) {
     for (const std::int64_t batch : {1, 96}) {
       bindings.push_back(binding_of(Phase::kDecode, batch, 64, ranks));
+      if (encodes) bindings.back().encoder_len = positions(64);
     }
-    bindings.push_back(binding_of(Phase::kPrefill, 1, 64, ranks));
-    bindings.push_back(binding_of(Phase::kPrefill, 2, 200, ranks));
+    bindings.push_back(binding_of(Phase::kPrefill, 1, positions(64), ranks));
+    bindings.push_back(binding_of(Phase::kPrefill, 2, positions(200), ranks));
     bindings.back().sequence_parallel = ranks > 1 && config.family == Family::kDecoder;
   }
   return bindings;
