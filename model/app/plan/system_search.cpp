@@ -466,9 +466,10 @@ class SystemSearch {
       one.reason = fmt::format("{}.{} is {} {}, promised are {}", promise.metric, promise.statistic,
                                si_format(value, "s"), load, si_format(promised, "s"));
       // The promise is met by what is predicted, and not by enough of what may be measured.
-      if (value <= promised)
+      if (value <= promised) {
         one.reason += fmt::format("; it holds with a probability of {:.2g} from {} on", each,
                                   si_format(limit, "s"));
+      }
     }
     plan_.rejected.push_back(std::move(one));
   }
