@@ -55,22 +55,26 @@ EngineFile parts_of(const std::string& id) {
   return {id.substr(0, dash), id.substr(dash + 1)};
 }
 
-// Names that others give, which no list of the fields knows.
-void check_names(const EngineSpec& spec, const std::string& shown, Problems& problems) {
+// Values that no list of the fields can judge. Each message names the file of the engine, or --set
+// where the value is from there.
+void check_values(const EngineSpec& spec, const std::string& file,
+                  const std::set<std::string>& overridden, Problems& problems) {
+  const auto place = [&](const std::string& path) {
+    return (overridden.count(path) > 0 ? "--set" : file + ":") + " " + path;
+  };
   problems.collect([&] { parse_size_list(spec.graphs.sizes); });
   problems.collect([&] {
     const std::string& room = spec.schedule.room_first;
     if (room.empty() || room == "no" || to_count(room)) return;
-    throw UserError(
-        fmt::format("{}: engine.schedule.room_first: '{}' is neither 'no' nor a number of tokens",
-                    shown, room));
+    throw UserError(fmt::format("{}: '{}' is neither 'no' nor a number of tokens",
+                                place("engine.schedule.room_first"), room));
   });
   problems.collect([&] {
     if (spec.host.first_on.empty()) return;
     try {
       gpu_architecture(spec.host.first_on);
     } catch (const UserError& error) {
-      throw UserError(fmt::format("{}: engine.host.first_on: {}", shown, error.what()));
+      throw UserError(fmt::format("{}: {}", place("engine.host.first_on"), error.what()));
     }
   });
 }
@@ -169,7 +173,7 @@ LoadedEngine EngineCatalog::load(std::string_view name, const std::vector<std::s
   FieldList list;
   list.group("engine", loaded.spec);
   const std::set<std::string> overridden = apply_overrides(list, set, prefixed, problems);
-  check_names(loaded.spec, shown, problems);
+  check_values(loaded.spec, shown, overridden, problems);
   problems.throw_if_any();
   loaded.spec_id = fmt::format("{}@{}", loaded.spec.id, content_hash(text));
   loaded.parameters = parameters_of(list, prefixed, overridden);

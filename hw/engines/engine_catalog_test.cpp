@@ -76,7 +76,7 @@ TEST(EngineCatalog, ArchitecturesAreThoseThatThereAre) {
   EXPECT_EQ(catalog.load("vllm", {"engine.host.first_on=hopper"}).spec.host.first_on, "hopper");
   const std::string message =
       message_of([&] { catalog.load("vllm", {"engine.host.first_on=hoper"}); });
-  EXPECT_THAT(message, HasSubstr("engine.host.first_on: unknown architecture 'hoper'"));
+  EXPECT_THAT(message, HasSubstr("--set engine.host.first_on: unknown architecture 'hoper'"));
   EXPECT_THAT(message, HasSubstr("nearest is 'hopper'"));
   EXPECT_THAT(message, HasSubstr("there are: "));
   EXPECT_THAT(message, HasSubstr("blackwell"));

@@ -169,6 +169,13 @@ std::vector<std::string> list_networks(const std::string& folder) {
   return names;
 }
 
+// Names of a network beside the one of its file.
+std::vector<std::string> other_names(const ModelConfig& config) {
+  std::vector<std::string> names = config.also_called;
+  if (!config.published_as.empty()) names.push_back(config.published_as);
+  return names;
+}
+
 Graph build_onnx(const ModelConfig& config, const Binding& binding) {
   return import_onnx(config.onnx_file, onnx_sizes(config, binding), binding.part).graph;
 }
@@ -219,8 +226,15 @@ ModelConfig WorkloadLibrary::read(std::string_view name) const {
   }
   const std::string listed = listed_name(name);
   if (!listed.empty()) return load_listed(listed);
+  std::vector<std::string> known = names_;
+  for (const std::string& candidate : names_) {
+    for (const std::string& other : other_names(load_listed(candidate))) {
+      const bool with_owner = name.find('/') != std::string_view::npos;
+      known.push_back(with_owner ? other : other.substr(other.rfind('/') + 1));
+    }
+  }
   throw UserError(
-      std::string(unknown_name("workload", name, names_).what()) +
+      std::string(unknown_name("workload", name, known).what()) +
       "; `foretell list workloads` shows them all; for a network of your own give the path of its "
       "config.json or of an ONNX file");
 }
@@ -235,9 +249,7 @@ std::string WorkloadLibrary::listed_name(std::string_view name) const {
   }
   if (matches.size() == 1) return matches.front();
   for (const std::string& candidate : names_) {
-    ModelConfig config = load_listed(candidate);
-    std::vector<std::string>& others = config.also_called;
-    if (!config.published_as.empty()) others.push_back(config.published_as);
+    const std::vector<std::string> others = other_names(load_listed(candidate));
     const bool is_meant = std::any_of(others.begin(), others.end(),
                                       [name](const auto& other) { return is_called(other, name); });
     if (is_meant) return candidate;

@@ -99,6 +99,12 @@ TEST(WorkloadLibrary, UnknownNamesTeachTheNearest) {
   EXPECT_THAT(message_of(WorkloadLibrary(), ""), HasSubstr("unknown workload ''"));
 }
 
+TEST(WorkloadLibrary, FurtherNamesAreAmongTheNearest) {
+  EXPECT_THAT(message_of(WorkloadLibrary(), "QwQ-33B"), HasSubstr("nearest is 'QwQ-32B'"));
+  EXPECT_THAT(message_of(WorkloadLibrary(), "Qwen/QwQ-33B"),
+              HasSubstr("nearest is 'Qwen/QwQ-32B'"));
+}
+
 TEST(WorkloadLibrary, EveryShippedNetworkLoadsAndSaysWhereItComesFrom) {
   const WorkloadLibrary library;
   ASSERT_GE(library.names().size(), 19u);

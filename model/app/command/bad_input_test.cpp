@@ -140,7 +140,7 @@ TEST(BadInput, StagesThatTheNetworkDoesNotMakeUp) {
 TEST(BadInput, AModelThatDoesNotFitSaysByHowMuchAndWhatHoldsIt) {
   const std::string message =
       run_mistake("inf2.24xlarge", "llama-3-70b", generation({"--tp", "2"}));
-  EXPECT_THAT(message, AllOf(HasSubstr("GiB more than its 32.0 GiB"),
+  EXPECT_THAT(message, AllOf(HasSubstr("GiB more than its 32.0 GiB; --tp 12 holds it here; "),
                              HasSubstr("the smallest system that holds it: --on inf2.24xlarge --tp "
                                        "12; all that do, with --tp: inf2.24xlarge 12;"),
                              HasSubstr("inf2.48xlarge 12, 24"), HasSubstr("trn1.32xlarge 32")));

@@ -47,23 +47,30 @@ struct Fit {
   std::vector<int> degrees;  // ascending
 };
 
-// The smallest first.
-std::vector<Fit> systems_that_fit(const ResolvedDevice& device) {
+// Sizes of groups on which a system holds one copy. `uses`: of a part, by the size of its group.
+std::vector<int> fitting_degrees(const ResolvedDevice& device, const MemoryPlace& place,
+                                 std::map<int, MemoryUse>& uses) {
   const ResolvedWorkload& resolved = device.workload();
   const int stages = resolved.request.pp;
-  std::map<int, MemoryUse> uses;  // of a part, by the size of its group
+  std::vector<int> degrees;
+  for (const int ranks : place.degrees) {
+    if (ranks > std::max<std::int64_t>(1, resolved.model.heads) ||
+        ranks * stages > place.devices * place.parts)
+      break;
+    if (ranks > 1 && resolved.request.input_len == 0) break;
+    if (uses.count(ranks) == 0) uses[ranks] = use_of_part(device, ranks);
+    const MemoryUse needed = uses.at(ranks) * used_parts(place, ranks, stages);
+    if (needed.total() <= place.capacity) degrees.push_back(ranks);
+  }
+  return degrees;
+}
+
+// The smallest first.
+std::vector<Fit> systems_that_fit(const ResolvedDevice& device, std::map<int, MemoryUse>& uses) {
   std::vector<Fit> fits;
   for (MemoryPlace& place : device.other_places()) {
     Fit fit;
-    for (const int ranks : place.degrees) {
-      if (ranks > std::max<std::int64_t>(1, resolved.model.heads) ||
-          ranks * stages > place.devices * place.parts)
-        break;
-      if (ranks > 1 && resolved.request.input_len == 0) break;
-      if (uses.count(ranks) == 0) uses[ranks] = use_of_part(device, ranks);
-      const MemoryUse needed = uses.at(ranks) * used_parts(place, ranks, stages);
-      if (needed.total() <= place.capacity) fit.degrees.push_back(ranks);
-    }
+    fit.degrees = fitting_degrees(device, place, uses);
     if (fit.degrees.empty()) continue;
     fit.place = std::move(place);
     fits.push_back(std::move(fit));
@@ -71,6 +78,13 @@ std::vector<Fit> systems_that_fit(const ResolvedDevice& device) {
   std::stable_sort(fits.begin(), fits.end(),
                    [](const Fit& a, const Fit& b) { return a.place.size < b.place.size; });
   return fits;
+}
+
+// "--tp 2, 4 or 8 holds it here": on the system that was asked for.
+std::string advice_here(const std::vector<int>& degrees, const Request& request) {
+  if (degrees.empty()) return "";
+  return fmt::format("--tp {} holds it here{}; ", fmt::join(degrees, " or "),
+                     request.pp > 1 ? fmt::format(" with --pp {}", request.pp) : "");
 }
 
 std::string advice(const std::vector<Fit>& fits, const Request& request) {
@@ -158,7 +172,9 @@ MemoryUse check_memory(const ResolvedDevice& device) {
         request.dp, copies);
   }
   if (!rules.advice.empty()) throw UserError(lacks + rules.advice);
-  const std::vector<Fit> fits = systems_that_fit(device);
+  std::map<int, MemoryUse> uses;
+  lacks += advice_here(fitting_degrees(device, place, uses), request);
+  const std::vector<Fit> fits = systems_that_fit(device, uses);
   throw UserError(lacks + (fits.empty() ? last_advice(resolved) : advice(fits, request)));
 }
 

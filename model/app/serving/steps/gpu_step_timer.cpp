@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 #include <string_view>
 
 #include "calib/fitted/shared/common_factors.hpp"
 #include "hw/spec/gpu/kernel_library.hpp"
 #include "model/app/request/intervals.hpp"
+#include "model/app/serving/steps/attention_part.hpp"
 #include "model/app/serving/steps/layer_kinds.hpp"
 #include "model/app/serving/steps/served_network.hpp"
 #include "model/base/errors.hpp"
@@ -29,20 +29,6 @@ constexpr GridAxis kChunkContext{16, 8};
 constexpr GridAxis kDenseTokens{64, 32};
 constexpr std::int64_t kFewPositions = 16;  // of the call that the layers are taken from
 constexpr double kManyInFlight = 1e6;       // of a service: its stages always have work
-
-// What ranks that divide prompts and caches do for an attention, beside it.
-bool is_of_ranks(std::string_view op) {
-  return op.find(".attention.ring.") != std::string_view::npos ||
-         op.find(".attention.parts.") != std::string_view::npos;
-}
-
-// What depends on the sequences of a step and on what they have read, not on its tokens alone.
-bool mixes_tokens(const Op& op) {
-  static const std::set<std::string_view> kKinds = {"Attention", "Indexer", "Compress", "Scan",
-                                                    "ShortConv"};
-  return kKinds.count(op.kind) > 0 || is_of_ranks(op.name) ||
-         op.name.find(".attention.scores") != std::string::npos;
-}
 
 // Of latents to keys and values of every head.
 bool is_expansion(std::string_view op) {
@@ -98,6 +84,7 @@ GpuStepTimer::GpuStepTimer(const Request& request, bool exact)
       dense_axis_(kDenseTokens) {
   check_served(resolved_.model);
   keep_one_of_each_kind();
+  keep_attention_of_each_kind();
   for (int stage = 0; stage < stages(); ++stage) {
     decode_.emplace_back(kDecodeBatch, kPositions, exact, attention_of(stage, true));
     chunk_.emplace_back(kChunkTokens, kChunkContext, exact, attention_of(stage, false));
@@ -112,7 +99,8 @@ const GpuStepTimer::StageParts& GpuStepTimer::executed_attention(bool decodes, s
   const auto [known, is_new] = attention_.try_emplace({decodes, x, y});
   if (is_new) {
     const Phase phase = decodes || y > 0 ? Phase::kDecode : Phase::kPrefill;
-    known->second = decodes ? run(phase, x, 1, y) : run(phase, 1, x, x + y);
+    known->second =
+        decodes ? run(attention_alone_, phase, x, 1, y) : run(attention_alone_, phase, 1, x, x + y);
   }
   return known->second;
 }
@@ -172,9 +160,9 @@ std::optional<bool> GpuStepTimer::asks_latents(std::int64_t tokens, std::int64_t
 }
 
 void GpuStepTimer::keep_one_of_each_kind() {
-  reduced_ = resolved_;
+  reduced_.request = resolved_;
   const std::int64_t layers = resolved_.model.layers;
-  std::vector<LayerPart>& parts = reduced_.model.parts_of_decoder.layers;
+  std::vector<LayerPart>& parts = reduced_.request.model.parts_of_decoder.layers;
   const bool shares_caches = std::any_of(
       parts.begin(), parts.end(), [](const LayerPart& part) { return part.mixer.reads_earlier; });
   if (shares_caches) {
@@ -185,8 +173,8 @@ void GpuStepTimer::keep_one_of_each_kind() {
   if (parts.empty()) {  // all layers are alike
     AlikeLayers all{0, static_cast<double>(layers), {}};
     for (std::int64_t layer = 0; layer < layers; ++layer) all.layers.push_back(layer);
-    const std::vector<AlikeLayers> alike = with_ends({all}, reduced_.request.two_batch);
-    reduced_.model.layers = static_cast<std::int64_t>(alike.size());
+    const std::vector<AlikeLayers> alike = with_ends({all}, resolved_.request.two_batch);
+    reduced_.request.model.layers = static_cast<std::int64_t>(alike.size());
     return count_layers(alike);
   }
   Pass pass{Phase::kDecode, 1, kFewPositions};
@@ -194,11 +182,11 @@ void GpuStepTimer::keep_one_of_each_kind() {
   const Graph graph = build_pass_graph(resolved_, pass, resolved_.request.tp);
   std::vector<LayerPart> kept;
   const std::vector<AlikeLayers> kinds =
-      with_ends(layer_kinds(graph, layers), reduced_.request.two_batch);
+      with_ends(layer_kinds(graph, layers), resolved_.request.two_batch);
   for (const AlikeLayers& kind : kinds)
     kept.push_back(parts.at(static_cast<std::size_t>(kind.first)));
   parts = std::move(kept);
-  reduced_.model.layers = static_cast<std::int64_t>(kinds.size());
+  reduced_.request.model.layers = static_cast<std::int64_t>(kinds.size());
   count_layers(kinds);
 }
 
@@ -207,7 +195,7 @@ void GpuStepTimer::count_layers(const std::vector<AlikeLayers>& kinds) {
   for (int stage = 0; stage < stages; ++stage) {
     LayerRange range = stage_layers(resolved_.model.layers, stages, stage);
     if (range.last < 0) range.last = resolved_.model.layers - 1;  // of a network that is not cut
-    std::vector<double>& counts = counts_.emplace_back();
+    std::vector<double>& counts = reduced_.counts.emplace_back();
     for (const AlikeLayers& kind : kinds) {
       counts.push_back(static_cast<double>(std::count_if(
           kind.layers.begin(), kind.layers.end(),
@@ -216,12 +204,47 @@ void GpuStepTimer::count_layers(const std::vector<AlikeLayers>& kinds) {
   }
 }
 
-GpuStepTimer::StageParts GpuStepTimer::run(Phase phase, std::int64_t batch, std::int64_t tokens,
-                                           std::int64_t kv_len) {
-  GpuRequest one = reduced_;
+// The time of an attention does not depend on what follows it, nor on the layers around it: one
+// layer of each kind of attention stands for all, up to there. Where halves take turns, where
+// a ring divides prompts, and where everything is executed, it stays in its network.
+void GpuStepTimer::keep_attention_of_each_kind() {
+  attention_alone_ = reduced_;
+  if (exact_ || resolved_.request.two_batch || context_ranks() > 1) return;
+  attention_alone_.attention_alone = true;
+  Pass pass{Phase::kDecode, 1, kFewPositions};
+  pass.whole = true;
+  GpuRequest& request = attention_alone_.request;
+  const std::int64_t layers = request.model.layers;
+  const Graph graph = build_pass_graph(request, pass, request.request.tp);
+  const std::vector<AlikeLayers> kinds = attention_kinds(graph, layers);
+  std::vector<LayerPart>& parts = request.model.parts_of_decoder.layers;
+  const bool shares_caches = std::any_of(
+      parts.begin(), parts.end(), [](const LayerPart& part) { return part.mixer.reads_earlier; });
+  if (shares_caches || kinds.empty()) return;
+  std::vector<LayerPart> kept;
+  for (const AlikeLayers& kind : kinds) {
+    if (!parts.empty()) kept.push_back(parts.at(static_cast<std::size_t>(kind.first)));
+  }
+  parts = std::move(kept);
+  request.model.layers = static_cast<std::int64_t>(kinds.size());
+  for (std::vector<double>& counts : attention_alone_.counts) {
+    std::vector<double> sums;
+    for (const AlikeLayers& kind : kinds) {
+      double sum = 0;
+      for (const std::int64_t layer : kind.layers) sum += counts[static_cast<std::size_t>(layer)];
+      sums.push_back(sum);
+    }
+    counts = std::move(sums);
+  }
+}
+
+GpuStepTimer::StageParts GpuStepTimer::run(const Executed& network, Phase phase, std::int64_t batch,
+                                           std::int64_t tokens, std::int64_t kv_len) {
+  GpuRequest one = network.request;
   one.request.batch = batch * ranks();
   one.model.max_seq_len = std::max(one.model.max_seq_len, kv_len);
-  const Graph graph = build_gpu_generation_graph(one, phase, tokens, kv_len, one.request.tp);
+  Graph graph = build_gpu_generation_graph(one, phase, tokens, kv_len, one.request.tp);
+  if (network.attention_alone) graph = up_to_attention(graph);
   GpuCall call{graph, one.precision, one.system.spec, factors_};
   call.heads_share_keys = one.heads_share_keys;
   call.fusion = one.fusion;
@@ -232,13 +255,13 @@ GpuStepTimer::StageParts GpuStepTimer::run(Phase phase, std::int64_t batch, std:
   const GpuCallResult result = run_within(call, energy_, limits);
   std::unordered_map<std::string_view, const Op*> ops;
   for (const Op& op : graph.ops()) ops.emplace(op.name, &op);
-  StageParts all(counts_.size());
+  StageParts all(network.counts.size());
   for (std::size_t stage = 0; stage < all.size(); ++stage) {
     Parts& parts = all[stage];
     // How often an operator runs in this stage.
     const auto alike = [&](const Op* op, const std::string& name) -> double {
       if (op != nullptr && op->layer != kNoId)
-        return counts_[stage].at(static_cast<std::size_t>(op->layer));
+        return network.counts[stage].at(static_cast<std::size_t>(op->layer));
       return stage == (is_embedding(name) ? 0 : all.size() - 1) ? 1 : 0;
     };
     for (const KernelRun& kernel : result.kernels) {
@@ -277,7 +300,7 @@ GpuStepTimer::StageParts GpuStepTimer::run(Phase phase, std::int64_t batch, std:
   for (const std::string& note : result.notes) {
     if (std::find(notes_.begin(), notes_.end(), note) == notes_.end()) notes_.push_back(note);
   }
-  if (!has_interval_ && factors_.id() != "none") {
+  if (!has_interval_ && !network.attention_alone && factors_.id() != "none") {
     interval80_ = chain_interval80(result.parts, factors_.common().kernel_correlation);
     has_interval_ = true;
   }
@@ -287,7 +310,7 @@ GpuStepTimer::StageParts GpuStepTimer::run(Phase phase, std::int64_t batch, std:
 const GpuStepTimer::StageParts& GpuStepTimer::dense(std::int64_t tokens) {
   const auto found = dense_.find(tokens);
   if (found != dense_.end()) return found->second;
-  return dense_[tokens] = run(Phase::kDecode, tokens, 1, kFewPositions);
+  return dense_[tokens] = run(reduced_, Phase::kDecode, tokens, 1, kFewPositions);
 }
 
 GpuStepTimer::Parts GpuStepTimer::dense_between(std::int64_t tokens, int stage) {
@@ -419,7 +442,7 @@ WorkerMemory GpuStepTimer::memory(std::int64_t max_tokens, int stage) const {
   const MemoryUse all = use(resolved_, 1, kRows, own);
   memory.weights = all.weights;
   memory.kv_per_token = all.kv_cache / static_cast<double>(kRows);
-  memory.workspace = use(reduced_, max_tokens, 1, {}).activations;
+  memory.workspace = use(reduced_.request, max_tokens, 1, {}).activations;
   return memory;
 }
 

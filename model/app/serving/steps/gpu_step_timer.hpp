@@ -12,8 +12,9 @@
 // does is stated in hw/kernels (asks_latents); where nothing is, it is whichever takes less time.
 // The second takes what a prompt of all tokens takes without what one of those before takes, and
 // the product that makes keys and values of these. Each is executed as a call of the machine at
-// points of a grid (lazy_grid.hpp); of equal layers the first and one other are executed. `exact`
-// executes every size.
+// points of a grid (lazy_grid.hpp); of equal layers the first and one other are executed, of layers
+// with equal attention one up to what reads it. `exact` executes every size, and attention within
+// its network.
 //
 // Of a pipeline (--pp) each stage has the layers of its range, the first the embeddings and the
 // last the head: together they take what one copy without stages takes, and what it takes to send
@@ -58,7 +59,7 @@ class GpuStepTimer : public StepTimer {
   GpuStepTimer(const Request& request, bool exact);
 
   StepTime time(const StepShape& shape, int stage) override;
-  int stages() const override { return static_cast<int>(counts_.size()); }
+  int stages() const override { return static_cast<int>(reduced_.counts.size()); }
   std::int64_t executed() const override;
 
   const GpuRequest& resolved() const { return resolved_; }
@@ -92,8 +93,15 @@ class GpuStepTimer : public StepTimer {
     double attention_j = 0;
     double expansion_j = 0;
   };
+  // What stands for the network: fewer layers, and how many of the network each stands for.
+  struct Executed {
+    GpuRequest request;
+    std::vector<std::vector<double>> counts;  // by stage, then by layer of `request`
+    bool attention_alone = false;             // up to its last attention
+  };
   // Keeps one layer of each kind in the model; equal layers take equal times.
   void keep_one_of_each_kind();
+  void keep_attention_of_each_kind();
   void count_layers(const std::vector<AlikeLayers>& kinds);
   LazyGrid::Function attention_of(int stage, bool decodes);
   LazyGrid::Function exposed_of(int stage, bool decodes);
@@ -104,7 +112,8 @@ class GpuStepTimer : public StepTimer {
   using StageParts = std::vector<Parts>;
   // By sequences and positions of decodes, or by tokens and context of a chunk.
   const StageParts& executed_attention(bool decodes, std::int64_t x, std::int64_t y);
-  StageParts run(Phase phase, std::int64_t batch, std::int64_t tokens, std::int64_t kv_len);
+  StageParts run(const Executed& network, Phase phase, std::int64_t batch, std::int64_t tokens,
+                 std::int64_t kv_len);
   const StageParts& dense(std::int64_t tokens);
   Parts dense_between(std::int64_t tokens, int stage);
   // To the next stage.
@@ -113,8 +122,8 @@ class GpuStepTimer : public StepTimer {
   void keep_limit(StepTime& time) const;
 
   GpuRequest resolved_;
-  GpuRequest reduced_;                       // of one layer of each kind
-  std::vector<std::vector<double>> counts_;  // by stage: layers of each kind
+  Executed reduced_;          // to one layer of each kind
+  Executed attention_alone_;  // … of attention
   GpuFactors factors_;
   BoardEnergy energy_;
   bool exact_;

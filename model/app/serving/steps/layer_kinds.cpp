@@ -39,10 +39,13 @@ std::string text_of_op(const Graph& graph, const Op& op) {
 
 }  // namespace
 
-std::vector<AlikeLayers> layer_kinds(const Graph& graph, std::int64_t layers) {
+std::vector<AlikeLayers> layer_kinds(const Graph& graph, std::int64_t layers,
+                                     const std::function<bool(OpId)>& counts) {
   std::vector<std::string> texts(static_cast<std::size_t>(layers));
-  for (const Op& op : graph.ops()) {
+  for (std::size_t i = 0; i < graph.ops().size(); ++i) {
+    const Op& op = graph.ops()[i];
     if (op.layer == kNoId || op.layer >= layers) continue;
+    if (counts && !counts(static_cast<OpId>(i))) continue;
     texts[static_cast<std::size_t>(op.layer)] += text_of_op(graph, op);
   }
   std::vector<AlikeLayers> kinds;

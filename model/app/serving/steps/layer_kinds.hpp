@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "workloads/ir/graph.hpp"
@@ -16,7 +17,8 @@ struct AlikeLayers {
 
 // By the operators of each layer, their attributes and the shapes and types of what they read and
 // write, in the order in which the kinds come. `layers`: of the network; every operator of a layer
-// has its number.
-std::vector<AlikeLayers> layer_kinds(const Graph& graph, std::int64_t layers);
+// has its number. `counts`: the operators that are compared; null: all.
+std::vector<AlikeLayers> layer_kinds(const Graph& graph, std::int64_t layers,
+                                     const std::function<bool(OpId)>& counts = nullptr);
 
 }  // namespace foretell

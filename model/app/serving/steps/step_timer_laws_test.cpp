@@ -59,6 +59,29 @@ TEST(StepTimerLaws, InterpolationIsWithinHalfAPercentOfExact) {
   EXPECT_LT(worst, 0.03);  // a single step, between two waves of thread blocks
 }
 
+// Attention that is executed apart from its network takes what it takes inside; half a percent is
+// what boards that run at their limit give or take.
+TEST(StepTimerLaws, AttentionAloneTakesWhatItTakesInItsNetwork) {
+  for (const char* network : {"Llama-3.1-8B", "Qwen3-30B-A3B", "gpt-oss-20b"}) {
+    Request request = experts_on_eight();
+    request.workload = network;
+    GpuStepTimer inside(request, true);
+    GpuStepTimer alone(request, false);
+    for (const std::int64_t positions : {128, 1024, 4096}) {
+      StepShape shape;
+      shape.decodes = 32;
+      shape.decode_positions = shape.decodes * positions;
+      EXPECT_NEAR(alone.time(shape, 0).attention / inside.time(shape, 0).attention, 1, 1e-9)
+          << network << " " << positions;
+      StepShape prompt;
+      prompt.chunks = {{positions, 0}};
+      prompt.finished_prompts = 1;
+      EXPECT_NEAR(alone.time(prompt, 0).total / inside.time(prompt, 0).total, 1, 0.005)
+          << network << " " << positions;
+    }
+  }
+}
+
 // Experts get the tokens of all ranks: fewer from the others is never slower, and a GPU of eight
 // that divide the experts holds fewer weights than one that holds all.
 TEST(StepTimerLaws, RanksShareExpertsAndKeepTheirAttention) {
