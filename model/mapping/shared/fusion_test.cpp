@@ -98,6 +98,20 @@ TEST(GpuFuse, ProductsOfOneInputAreOne) {
   EXPECT_EQ(fuse_kernels(graph).front().weights.size(), 2U);
 }
 
+TEST(GpuFuse, AProductThatKeepsItsTypeStandsAlone) {
+  for (const char* type : {"bf16", "fp8"}) {
+    GraphWriter w;
+    const TensorId x = w.input("x", {128, 256});
+    const TensorId router = w.matmul("router", x, 16);
+    w.graph().keep(w.graph().op(0).inputs[1]);
+    const TensorId gate = w.matmul("gate", x, 512);
+    const TensorId up = w.matmul("up", x, 512);
+    w.graph().mark_output(router);
+    w.graph().mark_output(gate);
+    EXPECT_THAT(names_of(w.finish(up, type)), ElementsAre("router", "gate+up")) << type;
+  }
+}
+
 TEST(GpuFuse, AGateAndItsPartnerAreOneProductAndOnePass) {
   GraphWriter w;
   const TensorId x = w.input("x", {128, 256});
