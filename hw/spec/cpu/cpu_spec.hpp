@@ -61,9 +61,13 @@ struct CpuSystemSpec {
   Bytes memory;
   double l3_share = 1;    // of the third-level cache of a socket, beside its other tenants
   double dram_share = 1;  // of the memory channels of a socket
-  // How often its software lays the weights of a product out for the inner loop: 0 ahead, once for
-  // all calls; 1 in every call, as frameworks do that keep plain weights.
+  // How often its software lays the weights of a convolution out for the inner loop: 0 ahead, once
+  // for all calls; 1 in every call, as frameworks do that keep plain weights. Products then pack
+  // theirs panel by panel, in the cache.
   int weight_layouts = 0;
+  // How often it puts the channels of windows of several pixels last before that: 0 or 1 in every
+  // call. A window of one pixel has but one order.
+  int window_layouts = 0;
   CpuDeviceSpec device;
   Prices price_usd_per_hour;
 };

@@ -3,7 +3,8 @@
 // that the moving operand is read from; every position of the kernel accumulates in PSUM.
 //
 //   * Few channels would leave rows idle: positions of the kernel are packed into the contraction
-//     where all channels of several of them fit 128 rows.
+//     where all channels of several of them fit 128 rows. Rows of the engine are partitions of SBUF,
+//     which lane engines do not cross: DMA copies every image there, once per further position.
 //   * The first convolution reads the image from HBM. DMA lays the pixels under every position of
 //     the kernel on partitions of their own, row of the result by row (im2col).
 //   * Any other padded convolution waits until zeros have been written around its images.
@@ -57,6 +58,7 @@ class ConvLowering {
     phases_ = transposed_ ? strides_ : 1;
     positions_ = (taps_ + phases_ - 1) / phases_;
     plan_contraction();
+    if (is_packed() && !gathers_) replicate();
     for (std::int64_t g = 0; g < group_; ++g) products(g);
   }
 
@@ -96,11 +98,31 @@ class ConvLowering {
                                 row_bytes, complete);
   }
 
+  bool is_packed() const { return gathers_ || in_ <= packed_channels(); }
+
+  // Image by image, shifted by the positions that share a product with the first.
+  void replicate() {
+    const std::int64_t together = std::min(emitter_.tile_rows() / in_, positions_);
+    if (together < 2) return;
+    const std::int64_t pixels = input_.pixels();
+    replicas_.resize(static_cast<std::size_t>(input_.images));
+    for (std::int64_t image = 0; image < input_.images; ++image) {
+      Deps complete = border_;
+      for (std::int64_t block = 0; block < source_->blocks(); ++block) {
+        for (std::int64_t t = image * pixels / emitter_.tile_rows();
+             t <= ((image + 1) * pixels - 1) / emitter_.tile_rows(); ++t)
+          complete.merge(source_->features(block, t));
+      }
+      replicas_[static_cast<std::size_t>(image)] = emitter_.transfer(
+          Ring::kReload, TransferDirection::kLoad, (together - 1) * input_.channels,
+          pixels * element_bytes(emitter_.types().matmul), complete);
+    }
+  }
+
   // Rows of the tensor engine that each product of an accumulation group uses.
   void plan_contraction() {
     contraction_.clear();
-    const bool packed = gathers_ || in_ <= packed_channels();
-    if (packed) {
+    if (is_packed()) {
       for (std::int64_t left = in_ * positions_; left > 0; left -= emitter_.tile_rows())
         contraction_.push_back(std::min(left, emitter_.tile_rows()));
       return;
@@ -199,6 +221,10 @@ class ConvLowering {
            t <= group.last_input / emitter_.tile_rows(); ++t)
         deps.merge(source_->features(block, t));
     }
+    if (replicas_.empty()) return deps;
+    for (std::int64_t image = group.first_input / input_.pixels();
+         image <= group.last_input / input_.pixels(); ++image)
+      deps.merge(replicas_[static_cast<std::size_t>(image)]);
     return deps;
   }
 
@@ -274,6 +300,7 @@ class ConvLowering {
   std::vector<std::int64_t> contraction_;
   std::map<std::int64_t, Deps> gathered_;
   Deps border_;
+  std::vector<Deps> replicas_;  // of each image; empty: none
   const Value* source_ = nullptr;
   const Value* residual_ = nullptr;
   Value* result_ = nullptr;

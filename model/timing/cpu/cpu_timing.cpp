@@ -336,12 +336,17 @@ Loop CpuTiming::copy(const CpuTraffic& traffic) const {
   return loop;
 }
 
-std::optional<Loop> CpuTiming::weight_layout(const CpuTraffic& weights) const {
-  const int times = system_.weight_layouts;
-  if (times == 0 || !(weights.all() > Bytes(0))) return std::nullopt;
-  Loop loop = copy(part(weights, shapes_.layout_passes * times));
-  loop.name = "weight layout";
-  return loop;
+std::vector<Loop> CpuTiming::weight_layouts(const CpuTraffic& weights, std::int64_t window) const {
+  const int times = system_.weight_layouts + (window > 1 ? system_.window_layouts : 0);
+  std::vector<Loop> loops;
+  if (!(weights.all() > Bytes(0))) return loops;
+  CpuTraffic source = weights;
+  for (int i = 0; i < times; ++i) {
+    loops.push_back(copy(source + part(weights, shapes_.layout_passes - 1)));
+    loops.back().name = "weight layout";
+    source = found(weights.all(), 2 * weights.all());
+  }
+  return loops;
 }
 
 Seconds loop_time(const Loop& loop) {
