@@ -50,7 +50,11 @@ class ConvLowering {
     emitter_.attribute_to(graph_, kernel_.matmul);
     const bool from_hbm = graph_.tensor(op_.inputs[0]).producer == kNoId;
     gathers_ = from_hbm && !transposed_ && group_ == 1 && in_ <= packed_channels();
-    if (!gathers_) source_ = &require_image(context_, op_.inputs[0]);
+    if (!gathers_) {
+      Value& source = require_image(context_, op_.inputs[0]);
+      if (is_read_wide()) narrow(&source);
+      source_ = &source;
+    }
     if (kernel_.residual_op != kNoId) residual_ = &require_image(context_, kernel_.residual.tensor);
     if (window_.pad > 0 && !gathers_ && !transposed_) surround();
     result_ = &declare_image(context_, kernel_.output);
@@ -84,6 +88,42 @@ class ConvLowering {
     return strides.size() == axes ? element_count(strides) : 1;
   }
 
+  // Products read narrow elements; other readers of the same image want what the lane engines have.
+  bool is_read_wide() const {
+    if (element_bytes(emitter_.types().matmul) >= emitter_.vector_bytes()) return false;
+    const std::vector<OpId>& readers = graph_.tensor(op_.inputs[0]).consumers;
+    return std::any_of(readers.begin(), readers.end(), [this](OpId reader) {
+      return graph_.op(reader).kind != op_.kind;
+    });
+  }
+
+  // A second copy, made once; what comes back from HBM was made narrow on the way there.
+  void narrow(Value* source) {
+    if (!source->narrow.empty()) return;
+    source->narrow = source->feature_major;
+    const std::int64_t pixels =
+        std::min(context_.residency.kept_tiles(op_.inputs[0]) * emitter_.tile_rows(), source->rows);
+    for (std::int64_t first = 0; first < pixels; first += emitter_.pass_pixels()) {
+      const std::int64_t count = std::min(emitter_.pass_pixels(), pixels - first);
+      const std::int64_t begin = first / emitter_.tile_rows();
+      const std::int64_t end = (first + count - 1) / emitter_.tile_rows() + 1;
+      for (std::int64_t block = 0; block < source->blocks(); ++block) {
+        Deps done;
+        for (std::int64_t t = begin; t < end; ++t) done.merge(source->features(block, t));
+        done = emitter_.lane(Engine::kVector, {Opcode::kTensorCopy, count, kFromSbuf}, done);
+        for (std::int64_t t = begin; t < end; ++t)
+          source->narrow[static_cast<std::size_t>(block * source->tiles() + t)] = done;
+      }
+    }
+  }
+
+  // Of the copy that products read.
+  const Deps& features(std::int64_t block, std::int64_t tile) const {
+    if (source_->narrow.empty()) return source_->features(block, tile);
+    const std::int64_t at = block * source_->tiles() + std::min(tile, source_->tiles() - 1);
+    return source_->narrow[std::min(static_cast<std::size_t>(at), source_->narrow.size() - 1)];
+  }
+
   // Zeros around every image, so that windows may reach beyond its edges: by DMA, as soon as the
   // image is complete.
   void surround() {
@@ -111,7 +151,7 @@ class ConvLowering {
       for (std::int64_t block = 0; block < source_->blocks(); ++block) {
         for (std::int64_t t = image * pixels / emitter_.tile_rows();
              t <= ((image + 1) * pixels - 1) / emitter_.tile_rows(); ++t)
-          complete.merge(source_->features(block, t));
+          complete.merge(features(block, t));
       }
       replicas_[static_cast<std::size_t>(image)] = emitter_.transfer(
           Ring::kReload, TransferDirection::kLoad, (together - 1) * input_.channels,
@@ -219,7 +259,7 @@ class ConvLowering {
     for (std::int64_t block = 0; block < source_->blocks(); ++block) {
       for (std::int64_t t = group.first_input / emitter_.tile_rows();
            t <= group.last_input / emitter_.tile_rows(); ++t)
-        deps.merge(source_->features(block, t));
+        deps.merge(features(block, t));
     }
     if (replicas_.empty()) return deps;
     for (std::int64_t image = group.first_input / input_.pixels();
