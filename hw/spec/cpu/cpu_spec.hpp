@@ -68,6 +68,11 @@ struct CpuSystemSpec {
   // How often it puts the channels of windows of several pixels last before that: 0 or 1 in every
   // call. A window of one pixel has but one order.
   int window_layouts = 0;
+  // Buffers of this size and larger are new to the process in every call: each of their pages is
+  // cleared and entered into its table when it is written first. 0: all are kept.
+  Bytes fresh_buffers;
+  Bytes page;          // of such a buffer
+  Seconds page_fault;  // of a page, by one thread
   CpuDeviceSpec device;
   Prices price_usd_per_hour;
 };

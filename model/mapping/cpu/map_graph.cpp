@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <set>
 #include <string_view>
 
@@ -64,6 +65,10 @@ class CpuMapper final : public FusedWalk<MappedCpuOp> {
     if (op.loops.empty()) return;
     for (Loop& loop : op.loops) {
       if (is_library_call(loop)) loop.call += timing_.cold_call(footprint());
+    }
+    for (const TensorAccess& write : fused.writes) {
+      std::optional<Loop> faults = timing_.fresh_pages(write.bytes);
+      if (faults) op.loops.insert(op.loops.begin(), *faults);
     }
     op.loops.back().work = operation_counts(graph_, fused, mapping_.precision);
   }
@@ -231,8 +236,7 @@ class CpuMapper final : public FusedWalk<MappedCpuOp> {
     convolution.residual = epilogue.residual;
     convolution.widen = epilogue.widen;
     narrow_activation(main, op);
-    convolution.weights =
-        lay_out(convolution.weights, convolution.kernel * convolution.kernel, op);
+    convolution.weights = lay_out(convolution.weights, convolution.kernel * convolution.kernel, op);
     add(timing_.convolution(convolution), op);
   }
 

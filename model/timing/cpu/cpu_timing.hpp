@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -86,6 +87,9 @@ class CpuTiming {
   // the system makes in every call, the later ones from what the one before has written. None where
   // it does so ahead.
   std::vector<Loop> weight_layouts(const CpuTraffic& weights, std::int64_t window) const;
+  // Threads touch the pages of a buffer for the first time, which the system clears; nothing where
+  // the buffer is one that was there before.
+  std::optional<Loop> fresh_pages(Bytes buffer) const;
   // Threads that fork and join and do nothing.
   Loop fork() const;
 
