@@ -3,8 +3,9 @@
 // that the moving operand is read from; every position of the kernel accumulates in PSUM.
 //
 //   * Few channels would leave rows idle: positions of the kernel are packed into the contraction
-//     where all channels of several of them fit 128 rows. Rows of the engine are partitions of SBUF,
-//     which lane engines do not cross: DMA copies every image there, once per further position.
+//     where all channels of several of them fit 128 rows. Rows of the engine are partitions of
+//     SBUF, which lane engines do not cross: DMA copies every image there, once per further
+//     position.
 //   * The first convolution reads the image from HBM. DMA lays the pixels under every position of
 //     the kernel on partitions of their own, row of the result by row (im2col).
 //   * Any other padded convolution waits until zeros have been written around its images.
@@ -92,9 +93,8 @@ class ConvLowering {
   bool is_read_wide() const {
     if (element_bytes(emitter_.types().matmul) >= emitter_.vector_bytes()) return false;
     const std::vector<OpId>& readers = graph_.tensor(op_.inputs[0]).consumers;
-    return std::any_of(readers.begin(), readers.end(), [this](OpId reader) {
-      return graph_.op(reader).kind != op_.kind;
-    });
+    return std::any_of(readers.begin(), readers.end(),
+                       [this](OpId reader) { return graph_.op(reader).kind != op_.kind; });
   }
 
   // A second copy, made once; what comes back from HBM was made narrow on the way there.

@@ -9,6 +9,8 @@
 namespace foretell {
 namespace {
 
+using namespace literals;
+
 const CpuSystemSpec& machine() {
   static const CpuSystemSpec kSpec = CpuCatalog().load("c7a.4xlarge").spec;
   return kSpec;

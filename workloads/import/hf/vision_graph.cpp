@@ -45,8 +45,8 @@ void build_resnet(const ModelConfig& config, ImageBuilder* b, TensorId image) {
   b->graph().mark_output(b->linear("classifier", x, config.labels));
 }
 
-// timm's makes the first two layers of the classifier convolutions, the first of them over all of the
-// pixels (TIMMVGG in hw/sources.yaml).
+// timm's makes the first two layers of the classifier convolutions, the first of them over all of
+// the pixels (TIMMVGG in hw/sources.yaml).
 void build_vgg(const ModelConfig& config, ImageBuilder* b, TensorId image) {
   constexpr std::int64_t kPooled = 7;  // the classifier sees 7 x 7 pixels
   const VisionConfig& vision = config.vision;
