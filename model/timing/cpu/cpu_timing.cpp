@@ -337,8 +337,12 @@ Loop CpuTiming::copy(const CpuTraffic& traffic) const {
 }
 
 std::optional<Loop> CpuTiming::fresh_pages(Bytes buffer) const {
-  const bool is_kept = system_.fresh_buffers == Bytes(0) || buffer < system_.fresh_buffers;
-  if (is_kept || system_.page == Bytes(0)) return std::nullopt;
+  if (system_.fresh_buffers == Bytes(0) || buffer < system_.fresh_buffers) return std::nullopt;
+  if (system_.page == Bytes(0)) {
+    throw UserError(
+        "system.page: " + system_.id +
+        " has buffers that are new in every call; say how large their pages are, as 4 KiB");
+  }
   Loop loop = empty_loop();
   loop.name = "page faults";
   loop.op_class = "stream";

@@ -88,7 +88,7 @@ class CpuTiming {
   // it does so ahead.
   std::vector<Loop> weight_layouts(const CpuTraffic& weights, std::int64_t window) const;
   // Threads touch the pages of a buffer for the first time, which the system clears; nothing where
-  // the buffer is one that was there before.
+  // the buffer is one that was there before. UserError for pages of no size.
   std::optional<Loop> fresh_pages(Bytes buffer) const;
   // Threads that fork and join and do nothing.
   Loop fork() const;

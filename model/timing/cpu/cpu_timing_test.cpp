@@ -84,6 +84,8 @@ TEST(CpuTiming, PagesOfLargeBuffersAreClearedInEveryCall) {
   ASSERT_TRUE(faults);
   EXPECT_NEAR(dram_of(*faults) / Bytes(1_GiB), 1, 1e-9);
   EXPECT_GE(loop_time(*faults).value(), 262144 * 500e-9 / 8 * 0.999);
+  const CpuSystemSpec half = CpuCatalog().load("c7a.4xlarge", {"system.fresh_buffers=32 MiB"}).spec;
+  EXPECT_THROW(CpuTiming(half, ideal_cpu_factors(), 8).fresh_pages(1_GiB), UserError);
 }
 
 TEST(CpuTiming, CallsAreColdAsFarAsTheirDataExceedTheThirdCache) {
