@@ -7,6 +7,7 @@
 #include "model/mapping/neuron/image.hpp"
 #include "model/mapping/neuron/kernel.hpp"
 #include "model/mapping/neuron/map_graph.hpp"
+#include "model/program/program_builder.hpp"
 #include "model/testing/neuron_exemplar.hpp"
 
 namespace foretell {
