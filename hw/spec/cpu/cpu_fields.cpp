@@ -67,8 +67,19 @@ void fields(FieldList& list, CpuSystemSpec& spec) {
   list.value("dram_share", spec.dram_share, {0.001, 1},
              "Share of the memory channels of its sockets, beside other tenants.");
   list.optional_count("weight_layouts", spec.weight_layouts, {0, 1},
-                      "Times per call that its software lays weights out for the inner loops, by "
-                      "one thread where a product has one row; 0: ahead, once for all.");
+                      "Times per call that its software lays the weights of a convolution out "
+                      "for the inner loops; products then pack theirs as they go, by one thread "
+                      "where they have one row; 0: ahead, once for all.");
+  list.optional_count("window_layouts", spec.window_layouts, {0, 1},
+                      "Times per call that its software puts the channels of windows of several "
+                      "pixels last before that.");
+  list.optional_value(
+      "fresh_buffers", spec.fresh_buffers, {Bytes(0), Bytes(1e15)},
+      "Buffers of this size and larger are new to the process in every call; 0: all "
+      "are kept.");
+  list.optional_value("page", spec.page, {Bytes(0), Bytes(1e10)}, "Page of such a buffer.");
+  list.optional_value("page_fault", spec.page_fault, {Seconds(0), Seconds(1)},
+                      "First touch of a page of such a buffer, by one thread.");
   list.table("price", spec.price_usd_per_hour, {"on_demand", "reserved_1y", "reserved_3y"},
              Range<UsdPerSecond>{Usd(0) / Seconds(3600), Usd(1e6) / Seconds(3600)},
              Usd(1) / Seconds(3600), "Price of the instance.");

@@ -61,9 +61,18 @@ struct CpuSystemSpec {
   Bytes memory;
   double l3_share = 1;    // of the third-level cache of a socket, beside its other tenants
   double dram_share = 1;  // of the memory channels of a socket
-  // How often its software lays the weights of a product out for the inner loop: 0 ahead, once for
-  // all calls; 1 in every call, as frameworks do that keep plain weights.
+  // How often its software lays the weights of a convolution out for the inner loop: 0 ahead, once
+  // for all calls; 1 in every call, as frameworks do that keep plain weights. Products then pack
+  // theirs panel by panel, in the cache.
   int weight_layouts = 0;
+  // How often it puts the channels of windows of several pixels last before that: 0 or 1 in every
+  // call. A window of one pixel has but one order.
+  int window_layouts = 0;
+  // Buffers of this size and larger are new to the process in every call: each of their pages is
+  // cleared and entered into its table when it is written first. 0: all are kept.
+  Bytes fresh_buffers;
+  Bytes page;          // of such a buffer
+  Seconds page_fault;  // of a page, by one thread
   CpuDeviceSpec device;
   Prices price_usd_per_hour;
 };

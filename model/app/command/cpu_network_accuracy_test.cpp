@@ -30,17 +30,20 @@ TEST_F(CpuNetworkAccuracy, NetworksOnACpuThatNobodyMeasured) {
   EXPECT_GE(call.coverage, 0.7);
 }
 
-// Most of their weights are of products of one row, and are laid out like the others; fit part.
-TEST_F(CpuNetworkAccuracy, LargeLinearLayersOfOneRow) {
-  const ValidatedErrors call = errors("call_ms", rows_of("vgg11,vgg19"));
-  EXPECT_LE(call.mape, 0.2);  // 0.4 if they were read as they lie
+// Most of their weights are of a convolution of 411 MB, whose copies are new memory in every call;
+// fit part.
+TEST_F(CpuNetworkAccuracy, CopiesOfWeightsThatNoAllocatorKeeps) {
+  std::vector<std::string> rows = rows_of("vgg11,vgg19");
+  EXPECT_LE(errors("call_ms", rows).mape, 0.2);
+  rows.insert(rows.end(), {"--set", "system.fresh_buffers=0 B"});
+  EXPECT_GT(errors("call_ms", rows).mape, 0.3);
 }
 
 // What its software does in every call is most of the error without it.
 TEST_F(CpuNetworkAccuracy, WeightsLaidOutInEveryCallAreWhatIsMissingOtherwise) {
   std::vector<std::string> rows = rows_of("resnet18,resnet50,resnet152");
   EXPECT_LE(errors("call_ms", rows).mape, 0.12);
-  rows.insert(rows.end(), {"--set", "system.weight_layouts=0"});
+  rows.insert(rows.end(), {"--set", "system.weight_layouts=0", "--set", "system.window_layouts=0"});
   EXPECT_GT(errors("call_ms", rows).mape, 0.38);
 }
 

@@ -66,6 +66,10 @@ class CpuMapper final : public FusedWalk<MappedCpuOp> {
     for (Loop& loop : op.loops) {
       if (is_library_call(loop)) loop.call += timing_.cold_call(footprint());
     }
+    for (const TensorAccess& write : fused.writes) {
+      std::optional<Loop> faults = timing_.fresh_pages(write.bytes);
+      if (faults) op.loops.insert(op.loops.begin(), *faults);
+    }
     op.loops.back().work = operation_counts(graph_, fused, mapping_.precision);
   }
 
@@ -113,9 +117,15 @@ class CpuMapper final : public FusedWalk<MappedCpuOp> {
     return sum;
   }
 
-  void lay_out(const CpuTraffic& weights, MappedCpuOp& op) const {
-    if (std::optional<Loop> loop = timing_.weight_layout(weights)) add(std::move(*loop), op);
+  // Where weights are found after they were laid out: what was written last is read.
+  CpuTraffic lay_out(const CpuTraffic& weights, std::int64_t window, MappedCpuOp& op) const {
+    std::vector<Loop> loops = timing_.weight_layouts(weights, window);
+    if (loops.empty()) return weights;
+    for (Loop& loop : loops) add(std::move(loop), op);
+    return timing_.found(weights.all(), 2 * weights.all());
   }
+
+  bool has_plain_weights() const { return timing_.system().weight_layouts > 0; }
 
   std::string product_dtype() const {
     return std::string(to_string(mapping_.precision.matmul_compute));
@@ -168,9 +178,9 @@ class CpuMapper final : public FusedWalk<MappedCpuOp> {
     product.others = reads_without(fused, fused.weights);
     add_epilogue(fused, product);
     narrow_activation(main, op);
-    lay_out(product.weights, op);
-    const bool is_vector = product.m == 1 && timing_.system().weight_layouts > 0;
-    add(is_vector ? timing_.vector_product(product) : timing_.product(product), op);
+    if (has_plain_weights() && product.m == 1) return add(timing_.vector_product(product), op);
+    product.packed_weights = !has_plain_weights();
+    add(timing_.product(product), op);
   }
 
   void narrow_activation(const Op& product, MappedCpuOp& op) {
@@ -201,7 +211,7 @@ class CpuMapper final : public FusedWalk<MappedCpuOp> {
     product.others = reads_without(fused, fused.weights);
     add_epilogue(fused, product);
     narrow_activation(main, op);
-    lay_out(product.weights, op);
+    product.weights = lay_out(product.weights, element_count(weight) / weight[0] / weight[1], op);
     add(timing_.product(product), op);
   }
 
@@ -226,7 +236,7 @@ class CpuMapper final : public FusedWalk<MappedCpuOp> {
     convolution.residual = epilogue.residual;
     convolution.widen = epilogue.widen;
     narrow_activation(main, op);
-    lay_out(convolution.weights, op);
+    convolution.weights = lay_out(convolution.weights, convolution.kernel * convolution.kernel, op);
     add(timing_.convolution(convolution), op);
   }
 

@@ -7,6 +7,7 @@
 #include "model/mapping/neuron/image.hpp"
 #include "model/mapping/neuron/kernel.hpp"
 #include "model/mapping/neuron/map_graph.hpp"
+#include "model/program/program_builder.hpp"
 #include "model/testing/neuron_exemplar.hpp"
 
 namespace foretell {
@@ -41,15 +42,20 @@ struct Made {
   }
 };
 
-// Instructions of the operators called `name`.
-std::vector<Instruction> of(Made& made, const std::string& name, Opcode opcode) {
+Program mapped(Made& made, const char* precision = "bf16-matmul") {
   made.graph.mark_output(made.last);
-  apply_precision(find_precision("bf16-matmul"), &made.graph);
+  apply_precision(find_precision(precision), &made.graph);
   const NeuronCoreSpec core = exemplar_inf2().device.core;
   SchedulingParameters scheduling;
   scheduling.prefetch_window = core.sbuf.capacity * 0.4;
-  const Program program = map_to_neuron_core(made.graph, find_precision("bf16-matmul"),
-                                             core_shape(core), scheduling, {});
+  return map_to_neuron_core(made.graph, find_precision(precision), core_shape(core), scheduling,
+                            {});
+}
+
+// Instructions of the operators called `name`.
+std::vector<Instruction> of(Made& made, const std::string& name, Opcode opcode,
+                            const char* precision = "bf16-matmul") {
+  const Program program = mapped(made, precision);
   std::vector<Instruction> result;
   for (std::size_t e = 0; e < kEngineCount; ++e) {
     const std::vector<Instruction>& queue = program.engine(e);
@@ -78,6 +84,52 @@ TEST(NeuronConvolution, FewChannelsShareTheContraction) {
   Made made({1, 3, 28, 28}, 64);
   made.conv("conv", 64, 3);
   EXPECT_EQ(of(made, "conv", Opcode::kMultiplyMoving).size(), 2U * 5U);
+}
+
+// Partitions of the second position of a product: a copy of all channels, image by image.
+TEST(NeuronConvolution, ChannelsThatShareTheContractionAreCopiedToItsRows) {
+  const auto copies = [](std::int64_t images, std::int64_t channels, std::int64_t kernel) {
+    Made made({images, 3, 28, 28}, channels);
+    made.conv("conv", 128, kernel);
+    const Program program = mapped(made);
+    std::vector<Transfer> result;
+    for (const Transfer& t : program.ring(static_cast<std::size_t>(Ring::kReload))) {
+      if (t.descriptor_bytes == 28 * 28 * 2) result.push_back(t);
+    }
+    return result;
+  };
+  const std::vector<Transfer> of_two = copies(2, 64, 3);
+  ASSERT_EQ(of_two.size(), 2U);
+  EXPECT_EQ(of_two.front().descriptors, 64U);
+  EXPECT_EQ(copies(1, 32, 3).at(0).descriptors, 3U * 32U);
+  EXPECT_TRUE(copies(1, 128, 3).empty());  // a position fills the rows
+  EXPECT_TRUE(copies(1, 64, 1).empty());   // there is but one
+}
+
+// What a residual reads stays wide: products read a second copy, which one pass makes for all.
+TEST(NeuronConvolution, ImagesThatOthersReadTooAreMadeNarrowOnce) {
+  const auto passes = [](bool residual, const char* precision) {
+    Made made({1, 3, 28, 28}, 128);
+    const TensorId image = made.last;
+    made.conv("conv", 128, 3);
+    const TensorId first = made.last;
+    made.last = image;
+    made.conv("second", 128, 1);
+    made.last = made.graph.add_op("sum", "Add", {made.last, residual ? image : first});
+    std::size_t count = 0;
+    std::uint32_t pixels = 0;
+    for (const Instruction& i :
+         mapped(made, precision).engine(static_cast<std::size_t>(Engine::kVector))) {
+      if (i.opcode != Opcode::kTensorCopy) continue;
+      ++count;
+      pixels += i.n;
+    }
+    EXPECT_EQ(pixels, count * 28 * 28);
+    return count;
+  };
+  EXPECT_EQ(passes(true, "bf16-matmul"), 1U);
+  EXPECT_EQ(passes(false, "bf16-matmul"), 0U);
+  EXPECT_EQ(passes(true, "bf16"), 0U);
 }
 
 // Ten images of 7 x 7 pixels fit 512 columns.

@@ -35,6 +35,7 @@ struct Value {
   std::int64_t columns = 0;
   std::vector<Deps> token_major;
   std::vector<Deps> feature_major;
+  std::vector<Deps> narrow;  // of an image, as feature_major, in the type of products beside it
 
   std::int64_t tiles() const { return (rows + tile_rows - 1) / tile_rows; }
   std::int64_t blocks() const { return (columns + tile_rows - 1) / tile_rows; }

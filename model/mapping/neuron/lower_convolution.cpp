@@ -3,7 +3,9 @@
 // that the moving operand is read from; every position of the kernel accumulates in PSUM.
 //
 //   * Few channels would leave rows idle: positions of the kernel are packed into the contraction
-//     where all channels of several of them fit 128 rows.
+//     where all channels of several of them fit 128 rows. Rows of the engine are partitions of
+//     SBUF, which lane engines do not cross: DMA copies every image there, once per further
+//     position.
 //   * The first convolution reads the image from HBM. DMA lays the pixels under every position of
 //     the kernel on partitions of their own, row of the result by row (im2col).
 //   * Any other padded convolution waits until zeros have been written around its images.
@@ -49,7 +51,11 @@ class ConvLowering {
     emitter_.attribute_to(graph_, kernel_.matmul);
     const bool from_hbm = graph_.tensor(op_.inputs[0]).producer == kNoId;
     gathers_ = from_hbm && !transposed_ && group_ == 1 && in_ <= packed_channels();
-    if (!gathers_) source_ = &require_image(context_, op_.inputs[0]);
+    if (!gathers_) {
+      Value& source = require_image(context_, op_.inputs[0]);
+      if (is_read_wide()) narrow(&source);
+      source_ = &source;
+    }
     if (kernel_.residual_op != kNoId) residual_ = &require_image(context_, kernel_.residual.tensor);
     if (window_.pad > 0 && !gathers_ && !transposed_) surround();
     result_ = &declare_image(context_, kernel_.output);
@@ -57,6 +63,7 @@ class ConvLowering {
     phases_ = transposed_ ? strides_ : 1;
     positions_ = (taps_ + phases_ - 1) / phases_;
     plan_contraction();
+    if (is_packed() && !gathers_) replicate();
     for (std::int64_t g = 0; g < group_; ++g) products(g);
   }
 
@@ -82,6 +89,41 @@ class ConvLowering {
     return strides.size() == axes ? element_count(strides) : 1;
   }
 
+  // Products read narrow elements; other readers of the same image want what the lane engines have.
+  bool is_read_wide() const {
+    if (element_bytes(emitter_.types().matmul) >= emitter_.vector_bytes()) return false;
+    const std::vector<OpId>& readers = graph_.tensor(op_.inputs[0]).consumers;
+    return std::any_of(readers.begin(), readers.end(),
+                       [this](OpId reader) { return graph_.op(reader).kind != op_.kind; });
+  }
+
+  // A second copy, made once; what comes back from HBM was made narrow on the way there.
+  void narrow(Value* source) {
+    if (!source->narrow.empty()) return;
+    source->narrow = source->feature_major;
+    const std::int64_t pixels =
+        std::min(context_.residency.kept_tiles(op_.inputs[0]) * emitter_.tile_rows(), source->rows);
+    for (std::int64_t first = 0; first < pixels; first += emitter_.pass_pixels()) {
+      const std::int64_t count = std::min(emitter_.pass_pixels(), pixels - first);
+      const std::int64_t begin = first / emitter_.tile_rows();
+      const std::int64_t end = (first + count - 1) / emitter_.tile_rows() + 1;
+      for (std::int64_t block = 0; block < source->blocks(); ++block) {
+        Deps done;
+        for (std::int64_t t = begin; t < end; ++t) done.merge(source->features(block, t));
+        done = emitter_.lane(Engine::kVector, {Opcode::kTensorCopy, count, kFromSbuf}, done);
+        for (std::int64_t t = begin; t < end; ++t)
+          source->narrow[static_cast<std::size_t>(block * source->tiles() + t)] = done;
+      }
+    }
+  }
+
+  // Of the copy that products read.
+  const Deps& features(std::int64_t block, std::int64_t tile) const {
+    if (source_->narrow.empty()) return source_->features(block, tile);
+    const std::int64_t at = block * source_->tiles() + std::min(tile, source_->tiles() - 1);
+    return source_->narrow[std::min(static_cast<std::size_t>(at), source_->narrow.size() - 1)];
+  }
+
   // Zeros around every image, so that windows may reach beyond its edges: by DMA, as soon as the
   // image is complete.
   void surround() {
@@ -96,11 +138,31 @@ class ConvLowering {
                                 row_bytes, complete);
   }
 
+  bool is_packed() const { return gathers_ || in_ <= packed_channels(); }
+
+  // Image by image, shifted by the positions that share a product with the first.
+  void replicate() {
+    const std::int64_t together = std::min(emitter_.tile_rows() / in_, positions_);
+    if (together < 2) return;
+    const std::int64_t pixels = input_.pixels();
+    replicas_.resize(static_cast<std::size_t>(input_.images));
+    for (std::int64_t image = 0; image < input_.images; ++image) {
+      Deps complete = border_;
+      for (std::int64_t block = 0; block < source_->blocks(); ++block) {
+        for (std::int64_t t = image * pixels / emitter_.tile_rows();
+             t <= ((image + 1) * pixels - 1) / emitter_.tile_rows(); ++t)
+          complete.merge(features(block, t));
+      }
+      replicas_[static_cast<std::size_t>(image)] = emitter_.transfer(
+          Ring::kReload, TransferDirection::kLoad, (together - 1) * input_.channels,
+          pixels * element_bytes(emitter_.types().matmul), complete);
+    }
+  }
+
   // Rows of the tensor engine that each product of an accumulation group uses.
   void plan_contraction() {
     contraction_.clear();
-    const bool packed = gathers_ || in_ <= packed_channels();
-    if (packed) {
+    if (is_packed()) {
       for (std::int64_t left = in_ * positions_; left > 0; left -= emitter_.tile_rows())
         contraction_.push_back(std::min(left, emitter_.tile_rows()));
       return;
@@ -197,8 +259,12 @@ class ConvLowering {
     for (std::int64_t block = 0; block < source_->blocks(); ++block) {
       for (std::int64_t t = group.first_input / emitter_.tile_rows();
            t <= group.last_input / emitter_.tile_rows(); ++t)
-        deps.merge(source_->features(block, t));
+        deps.merge(features(block, t));
     }
+    if (replicas_.empty()) return deps;
+    for (std::int64_t image = group.first_input / input_.pixels();
+         image <= group.last_input / input_.pixels(); ++image)
+      deps.merge(replicas_[static_cast<std::size_t>(image)]);
     return deps;
   }
 
@@ -274,6 +340,7 @@ class ConvLowering {
   std::vector<std::int64_t> contraction_;
   std::map<std::int64_t, Deps> gathered_;
   Deps border_;
+  std::vector<Deps> replicas_;  // of each image; empty: none
   const Value* source_ = nullptr;
   const Value* residual_ = nullptr;
   Value* result_ = nullptr;

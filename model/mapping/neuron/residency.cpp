@@ -148,6 +148,12 @@ void Residency::use(TensorId tensor, Layout layout) {
   for (std::int64_t t = 0; t < tiles.count; ++t) delay(copy, t, left_);
 }
 
+std::int64_t Residency::kept_tiles(TensorId tensor) const {
+  const ActivationCopy copy{tensor, Layout::kFeatureMajor};
+  if (bytes_.count(copy) == 0) return emitter_.value(tensor).tiles();
+  return first_absent(tiles_of(copy), plan_.reloaded(uses_.size() - 1, copy));
+}
+
 void Residency::need_scratch(double bytes) {
   uses_.back().scratch = std::max(uses_.back().scratch, bytes);
 }

@@ -35,6 +35,8 @@ class Residency {
 
   // The running kernel reads this copy: what has left SBUF comes back.
   void use(TensorId tensor, Layout layout);
+  // Leading tiles of a feature-major copy that did not leave before the running kernel read it.
+  std::int64_t kept_tiles(TensorId tensor) const;
   // It needs this many bytes beside its operands and results.
   void need_scratch(double bytes);
   // Data that is larger than the running kernel's room goes out and comes back.

@@ -336,12 +336,38 @@ Loop CpuTiming::copy(const CpuTraffic& traffic) const {
   return loop;
 }
 
-std::optional<Loop> CpuTiming::weight_layout(const CpuTraffic& weights) const {
-  const int times = system_.weight_layouts;
-  if (times == 0 || !(weights.all() > Bytes(0))) return std::nullopt;
-  Loop loop = copy(part(weights, shapes_.layout_passes * times));
-  loop.name = "weight layout";
+std::optional<Loop> CpuTiming::fresh_pages(Bytes buffer) const {
+  if (system_.fresh_buffers == Bytes(0) || buffer < system_.fresh_buffers) return std::nullopt;
+  if (system_.page == Bytes(0)) {
+    throw UserError(
+        "system.page: " + system_.id +
+        " has buffers that are new in every call; say how large their pages are, as 4 KiB");
+  }
+  Loop loop = empty_loop();
+  loop.name = "page faults";
+  loop.op_class = "stream";
+  loop.call = loop.fork_join = Seconds(0);  // part of the loop that writes
+  const std::int64_t chunks = std::int64_t{threads_} * shapes_.chunks_of_thread;
+  CpuChunkRun run;
+  run.count = chunks;
+  run.compute = buffer / system_.page / static_cast<double>(chunks) * system_.page_fault;
+  run.dram = buffer / static_cast<double>(chunks);
+  loop.chunks.push_back(run);
   return loop;
+}
+
+std::vector<Loop> CpuTiming::weight_layouts(const CpuTraffic& weights, std::int64_t window) const {
+  const int times = system_.weight_layouts + (window > 1 ? system_.window_layouts : 0);
+  std::vector<Loop> loops;
+  if (!(weights.all() > Bytes(0))) return loops;
+  CpuTraffic source = weights;
+  for (int i = 0; i < times; ++i) {
+    if (std::optional<Loop> faults = fresh_pages(weights.all())) loops.push_back(*faults);
+    loops.push_back(copy(source + part(weights, shapes_.layout_passes - 1)));
+    loops.back().name = "weight layout";
+    source = found(weights.all(), 2 * weights.all());
+  }
+  return loops;
 }
 
 Seconds loop_time(const Loop& loop) {

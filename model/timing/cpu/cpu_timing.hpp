@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "calib/fitted/cpu/cpu_factors.hpp"
 #include "hw/spec/cpu/cpu_spec.hpp"
@@ -76,15 +77,19 @@ class CpuTiming {
   Loop product(const CpuProduct& product) const;
   Loop convolution(const CpuConvolution& convolution) const;
   // A product of one row where software keeps plain weights: its library divides it among no
-  // threads (PTGEMV in hw/sources.yaml). The layout of the weights comes before it, as before any
-  // other.
+  // threads (PTGEMV in hw/sources.yaml).
   Loop vector_product(const CpuProduct& of_one_row) const;
   Loop rows(const CpuRows& rows) const;
   // Moves bytes, a register per cycle at most, and does no arithmetic.
   Loop copy(const CpuTraffic& traffic) const;
-  // Weights are read from where they lie and written in the order of an inner loop, into lines that
-  // are read first; nothing where the software of the system does so ahead.
-  std::optional<Loop> weight_layout(const CpuTraffic& weights) const;
+  // Weights of a convolution with windows of so many pixels, read from where they lie and written
+  // in another order, into lines that are read first: a loop for each order that the software of
+  // the system makes in every call, the later ones from what the one before has written. None where
+  // it does so ahead.
+  std::vector<Loop> weight_layouts(const CpuTraffic& weights, std::int64_t window) const;
+  // Threads touch the pages of a buffer for the first time, which the system clears; nothing where
+  // the buffer is one that was there before. UserError for pages of no size.
+  std::optional<Loop> fresh_pages(Bytes buffer) const;
   // Threads that fork and join and do nothing.
   Loop fork() const;
 

@@ -9,6 +9,8 @@
 namespace foretell {
 namespace {
 
+using namespace literals;
+
 const CpuSystemSpec& machine() {
   static const CpuSystemSpec kSpec = CpuCatalog().load("c7a.4xlarge").spec;
   return kSpec;
@@ -45,14 +47,45 @@ TEST(CpuTiming, ColumnsArePaddedToRegistersAndDepthToPacks) {
 TEST(CpuTiming, WeightsAreLaidOutInEveryCallWhereTheSoftwareSaysSo) {
   CpuTraffic weights;
   weights.dram = Bytes(100e6);
-  EXPECT_FALSE(timing_of(8).weight_layout(weights));
+  EXPECT_TRUE(timing_of(8).weight_layouts(weights, 9).empty());
   const CpuSystemSpec plain = CpuCatalog().load("c7a.4xlarge", {"system.weight_layouts=1"}).spec;
   const CpuTiming timing(plain, ideal_cpu_factors(), 8);
-  EXPECT_FALSE(timing.weight_layout({}));
-  const std::optional<Loop> layout = timing.weight_layout(weights);
-  ASSERT_TRUE(layout);
-  EXPECT_NEAR(dram_of(*layout) / Bytes(300e6), 1, 1e-9);
-  EXPECT_GE(loop_time(*layout).value(), 300e6 / dram_bandwidth(plain).value() * 0.999);
+  EXPECT_TRUE(timing.weight_layouts({}, 9).empty());
+  const std::vector<Loop> layouts = timing.weight_layouts(weights, 9);
+  ASSERT_EQ(layouts.size(), 1U);
+  EXPECT_NEAR(dram_of(layouts.front()) / Bytes(300e6), 1, 1e-9);
+  EXPECT_GE(loop_time(layouts.front()).value(), 300e6 / dram_bandwidth(plain).value() * 0.999);
+}
+
+// A window of one pixel has one order. What was written last is found in the cache where it fits.
+TEST(CpuTiming, WindowsOfSeveralPixelsAreLaidOutTwice) {
+  const std::vector<std::string> both = {"system.weight_layouts=1", "system.window_layouts=1"};
+  const CpuTiming timing(CpuCatalog().load("c7a.4xlarge", both).spec, ideal_cpu_factors(), 8);
+  const auto second = [&](double bytes) {
+    CpuTraffic weights;
+    weights.dram = Bytes(bytes);
+    EXPECT_EQ(timing.weight_layouts(weights, 1).size(), 1U);
+    const std::vector<Loop> layouts = timing.weight_layouts(weights, 9);
+    EXPECT_EQ(layouts.size(), 2U);
+    return dram_of(layouts.back()) / Bytes(bytes);
+  };
+  EXPECT_NEAR(second(100e3), 2, 0.05);
+  EXPECT_NEAR(second(10e9), 3, 0.05);
+}
+
+TEST(CpuTiming, PagesOfLargeBuffersAreClearedInEveryCall) {
+  const std::vector<std::string> fresh = {"system.fresh_buffers=32 MiB", "system.page=4 KiB",
+                                          "system.page_fault=500 ns"};
+  const CpuSystemSpec spec = CpuCatalog().load("c7a.4xlarge", fresh).spec;
+  const CpuTiming timing(spec, ideal_cpu_factors(), 8);
+  EXPECT_FALSE(timing_of(8).fresh_pages(1_GiB));
+  EXPECT_FALSE(timing.fresh_pages(31_MiB));
+  const std::optional<Loop> faults = timing.fresh_pages(1_GiB);
+  ASSERT_TRUE(faults);
+  EXPECT_NEAR(dram_of(*faults) / Bytes(1_GiB), 1, 1e-9);
+  EXPECT_GE(loop_time(*faults).value(), 262144 * 500e-9 / 8 * 0.999);
+  const CpuSystemSpec half = CpuCatalog().load("c7a.4xlarge", {"system.fresh_buffers=32 MiB"}).spec;
+  EXPECT_THROW(CpuTiming(half, ideal_cpu_factors(), 8).fresh_pages(1_GiB), UserError);
 }
 
 TEST(CpuTiming, CallsAreColdAsFarAsTheirDataExceedTheThirdCache) {

@@ -14,7 +14,7 @@ TensorId ImageBuilder::op(const std::string& name, std::string_view kind,
 
 TensorId ImageBuilder::conv(const std::string& name, TensorId x, std::int64_t channels,
                             Window window, bool bias) {
-  const std::int64_t pad = window.kernel / 2;
+  const std::int64_t pad = window.padded ? window.kernel / 2 : 0;
   std::vector<TensorId> inputs{
       x, graph_.add_weight(name + ".weight", {channels, shape(x)[1], window.kernel, window.kernel},
                            DType::kFp32)};

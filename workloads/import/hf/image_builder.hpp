@@ -18,8 +18,9 @@ class ImageBuilder {
   struct Window {
     std::int64_t kernel = 1;
     std::int64_t stride = 1;
+    bool padded = true;  // so that the stride alone makes the image smaller
   };
-  // A square convolution, padded so that the stride alone makes the image smaller.
+  // A square convolution.
   TensorId conv(const std::string& name, TensorId x, std::int64_t channels, Window window,
                 bool bias);
   // Factor and offset per channel; mean and variance are part of them.

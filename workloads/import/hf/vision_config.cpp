@@ -78,6 +78,7 @@ std::vector<ModelType> vision_model_types() {
   const std::vector<HeadName> heads = {{"ForImageClassification", Head::kNone}};
   return {{"resnet", "ResNet", heads, read_resnet, false},
           {"vgg", "VGG", heads, read_vgg, false},
+          {"timm_vgg", "TimmVGG", heads, read_vgg, false},
           {"unet", "UNet", {{"Model", Head::kNone}}, read_unet, false},
           {"yolov4", "YoloV4", {{"Model", Head::kNone}}, read_yolo, false},
           {"mobilenet_v2", "MobileNetV2", heads, read_mobilenet, false},

@@ -45,6 +45,8 @@ void build_resnet(const ModelConfig& config, ImageBuilder* b, TensorId image) {
   b->graph().mark_output(b->linear("classifier", x, config.labels));
 }
 
+// timm's makes the first two layers of the classifier convolutions, the first of them over all of
+// the pixels (TIMMVGG in hw/sources.yaml).
 void build_vgg(const ModelConfig& config, ImageBuilder* b, TensorId image) {
   constexpr std::int64_t kPooled = 7;  // the classifier sees 7 x 7 pixels
   const VisionConfig& vision = config.vision;
@@ -63,11 +65,15 @@ void build_vgg(const ModelConfig& config, ImageBuilder* b, TensorId image) {
                     std::to_string(kPooled << vision.depths.size()) +
                     ": its classifier takes 7 x 7 pixels");
   }
-  x = b->flatten("flatten", x);
+  const bool convolves = config.model_type == "timm_vgg";
+  if (!convolves) x = b->flatten("flatten", x);
   for (const char* name : {"classifier.0", "classifier.1"}) {
-    x = b->linear(name, x, config.intermediate);
+    const std::int64_t window = b->shape(x).size() > 2 ? b->shape(x)[2] : 1;
+    x = convolves ? b->conv(name, x, config.intermediate, {window, 1, false}, true)
+                  : b->linear(name, x, config.intermediate);
     x = b->activate(std::string(name) + ".activation", x, "Relu");
   }
+  if (convolves) x = b->flatten("flatten", x);
   b->graph().mark_output(b->linear("classifier.2", x, config.labels));
 }
 
@@ -147,7 +153,8 @@ Graph build_convolutions(const ModelConfig& config, const Binding& binding) {
       "image", {binding.batch, config.vision.channels, side, side}, DType::kFp32);
   try {
     if (config.model_type == "resnet") build_resnet(config, &builder, image);
-    if (config.model_type == "vgg") build_vgg(config, &builder, image);
+    if (config.model_type == "vgg" || config.model_type == "timm_vgg")
+      build_vgg(config, &builder, image);
     if (config.model_type == "unet") build_unet(config, &builder, image);
     if (config.model_type == "yolov4") build_yolo(config, &builder, image);
     if (config.model_type == "mobilenet_v2") build_mobilenet(config, &builder, image);

@@ -61,9 +61,9 @@ INSTANTIATE_TEST_SUITE_P(
                       Known{"resnet50", 25'557'032, 4.089}, Known{"resnet101", 44'549'160, 7.801},
                       Known{"resnet152", 60'192'808, 11.514}, Known{"vgg11", 132'863'336, 7.609},
                       Known{"vgg13", 133'047'848, 11.308}, Known{"vgg16", 138'357'544, 15.470},
-                      Known{"vgg19", 143'667'240, 19.632}, Known{"unet", 31'037'698, 0},
-                      Known{"YOLO v4", 64'363'101, 0}, Known{"OpenPose", 52'311'446, 0},
-                      Known{"mobilenet_v2", 3'504'872, 0.301},
+                      Known{"vgg19", 143'667'240, 19.632}, Known{"timm-vgg19", 143'667'240, 19.632},
+                      Known{"unet", 31'037'698, 0}, Known{"YOLO v4", 64'363'101, 0},
+                      Known{"OpenPose", 52'311'446, 0}, Known{"mobilenet_v2", 3'504'872, 0.301},
                       Known{"densenet121", 7'978'856, 2.834},
                       Known{"inception_v3", 23'834'568, 5.713}),
     test_name);
