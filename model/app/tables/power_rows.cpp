@@ -102,13 +102,9 @@ void read_attention(const std::string& kind, const ShapeSizes& shape, PowerRow& 
 }
 
 // The device that a table means; its own text where none is known.
-const std::string& device_of(const std::string& gpu) {
+std::string device_of(const std::string& gpu) {
   static const GpuCatalog kCatalog;
-  static std::map<std::string, std::string> known;
-  const auto found = known.find(gpu);
-  if (found != known.end()) return found->second;
-  const bool is_known = kCatalog.has_system(gpu);
-  return known[gpu] = is_known ? kCatalog.find_device(gpu) : gpu;
+  return kCatalog.has_system(gpu) ? kCatalog.find_device(gpu) : gpu;
 }
 
 const PowerConditions& power_conditions() {
