@@ -14,7 +14,7 @@ struct EnergyWork {
   Flops vector;             // on lanes; 1 multiply-add = 2 FLOP
   double exponentials = 0;  // special functions
   Bytes dram;               // HBM, GDDR or DDR
-  Bytes l2;                 // between L2 and the SMs beyond those of dram
+  Bytes l2;                 // between L2 and the SMs, those of dram among them
   Bytes sram;               // in and out of SBUF and PSUM
   Bytes link;               // sent to other devices
   Seconds busy;             // the cores are occupied

@@ -16,6 +16,15 @@ bool contains(const std::vector<std::string>& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+// Names of fields in watts say so: there a plain number is one of watts.
+double number_in(std::string_view text, Dimension dimension) {
+  if (dimension == dimension_of<Watts>::value) {
+    const std::optional<AnyQuantity> plain = parse_any_quantity(text);
+    if (plain && plain->dimension == Dimension{}) return plain->value;
+  }
+  return parse_quantity(text, dimension);
+}
+
 }  // namespace
 
 void Field::check_number(double value, std::string_view given) const {
@@ -39,7 +48,7 @@ void Field::assign(std::string_view text) const {
     return;
   }
   const double value =
-      is_whole ? static_cast<double>(parse_integer(text)) : parse_quantity(text, dimension);
+      is_whole ? static_cast<double>(parse_integer(text)) : number_in(text, dimension);
   check_number(value, fmt::format("'{}'", trim(text)));
   set_number_(value);
 }
@@ -98,11 +107,10 @@ void FieldList::value(std::string_view name, double& member, Range<double> range
       [&member](double v) { member = v; });
 }
 
-// A number of watts, which its name says: power has no place among the units of quantities.
 void FieldList::value(std::string_view name, Watts& member, Range<Watts> range,
                       std::string_view meaning) {
   number_field(
-      name, meaning, Dimension{}, range.min.value(), range.max.value(),
+      name, meaning, dimension_of<Watts>::value, range.min.value(), range.max.value(),
       [&member] { return member.value(); }, [&member](double v) { member = Watts(v); });
 }
 

@@ -216,4 +216,29 @@ TEST(Problems, CollectKeepsEveryLine) {
 }
 
 }  // namespace
+struct BoardSpec {
+  Watts power{700};
+};
+void fields(FieldList& list, BoardSpec& spec) {
+  list.value("power_watts", spec.power, {Watts(1), Watts(1e5)}, "Limit.");
+}
+
+// The name says watts, so a number alone is one of watts; a unit must be one of power.
+TEST(FieldsOfPower, WattsAreWrittenWithOrWithoutTheirUnit) {
+  BoardSpec spec;
+  FieldList list;
+  fields(list, spec);
+  const auto given = [&](const char* text) {
+    list.at("power_watts").assign(text);
+    return spec.power.value();
+  };
+  EXPECT_DOUBLE_EQ(given("500"), 500);
+  EXPECT_DOUBLE_EQ(given("450 W"), 450);
+  EXPECT_DOUBLE_EQ(given("350W"), 350);
+  EXPECT_DOUBLE_EQ(given("0.5 kW"), 500);
+  for (const char* wrong : {"500 J", "500 MHz", "500 watts", "0", "0.2 mW"}) {
+    EXPECT_THROW(given(wrong), UserError) << wrong;
+  }
+}
+
 }  // namespace foretell

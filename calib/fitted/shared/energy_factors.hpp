@@ -24,8 +24,8 @@
 
 namespace foretell {
 
-// Apparent energies: of an operation with all that moves with it inside an SM, of a byte on the
-// whole way from memory to the SMs. pJ at the full clock.
+// Apparent energies: of an operation with all that moves with it inside an SM, of a byte out of
+// memory into L2, of one from L2 across the chip into an SM. pJ at the full clock.
 struct EnergyFactors {
   double matrix_32 = 0;    // pJ per FLOP on the matrix pipe, operands of 32 bits
   double matrix_16 = 0;    // … of 16 bits
@@ -34,7 +34,7 @@ struct EnergyFactors {
   double vector = 0;       // pJ per FLOP on lanes
   double exponential = 0;  // pJ of one exponential of a softmax and the vector work around it
   double dram = 0;         // pJ per byte of device memory
-  double l2 = 0;           // pJ per byte between L2 and the SMs
+  double l2 = 0;           // pJ per byte between L2 and the SMs, of memory or not
   double sram = 0;         // pJ per byte in and out of SBUF and PSUM
   double busy = 0;         // watts while kernels occupy the SMs, whatever they do
 };

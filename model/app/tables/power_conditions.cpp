@@ -49,7 +49,7 @@ PowerConditions::PowerConditions() {
   const Node root =
       load_document((data_root() / "calib" / "fit" / "gpu_energy_rows.yaml").string());
   root.only_keys({"random_operands", "zero_weights", "unwritten_keys", "unknown_operands",
-                  "unsteady_prompts", "streams"},
+                  "unsteady_prompts", "streams", "meter", "cold_tests"},
                  "");
   random_operands_ = names_in(root, "random_operands");
   for (const Node& item : root.required("zero_weights", "").items) {
@@ -71,6 +71,15 @@ PowerConditions::PowerConditions() {
   streams.only_keys({"least_us", "memory_share"}, "streams");
   shortest_stream_us_ = required_number(streams, "least_us");
   stream_share_ = required_number(streams, "memory_share");
+  const Node& meter = root.required("meter", "");
+  meter.only_keys({"window_s", "test_s", "least_runs", "warm_runs"}, "meter");
+  meter_ = {Seconds(required_number(meter, "window_s")), Seconds(required_number(meter, "test_s")),
+            required_number(meter, "least_runs"), required_number(meter, "warm_runs")};
+  for (const Node& item : root.required("cold_tests", "").items) {
+    item.only_keys({"library", "kernels", "rows"}, "cold_tests");
+    cold_tests_.push_back({item.required("library", "cold_tests").as_text("library"),
+                           names_in(item, "kernels"), required_number(item, "rows")});
+  }
 }
 
 PowerCondition PowerConditions::of(const PowerRow& row, const std::string& library,
@@ -87,6 +96,24 @@ PowerCondition PowerConditions::of(const PowerRow& row, const std::string& libra
                          !contains(unsteady_libraries_, library);
   if (!is_steady) return PowerCondition::kUnsteady;
   return is_random(library) ? PowerCondition::kRandom : PowerCondition::kOther;
+}
+
+double shown_of_cold_test(const PowerMeter& meter, Seconds kernel) {
+  // In windows of the meter: how long the board has worked when the test begins, how long the test
+  // takes, and how long of it the window still holds idle time.
+  const double warm = std::min(1.0, kernel * meter.warm_runs / meter.window);
+  const double test = std::max(kernel * meter.least_runs / meter.window, meter.test / meter.window);
+  const double rising = std::min(test, 1 - warm);
+  return (rising * (warm + rising / 2) + test - rising) / test;
+}
+
+double PowerConditions::shown_share(const PowerRow& row, const std::string& library) const {
+  for (const ColdTests& cold : cold_tests_) {
+    if (cold.library == library && contains(cold.kernels, row.kernel_class) &&
+        cold.rows == row.rows)
+      return shown_of_cold_test(meter_, row.latency);
+  }
+  return 1;
 }
 
 bool PowerConditions::is_random(const std::string& library) const {

@@ -10,6 +10,17 @@
 
 namespace foretell {
 
+// A meter that shows the mean of the last `window`, read evenly during a test of `test` or so many
+// runs, if they take longer, after others that warm up.
+struct PowerMeter {
+  Seconds window;
+  Seconds test;
+  double least_runs = 0;
+  double warm_runs = 0;
+};
+// Of what a kernel adds to a board that was idle, the share that the readings show on average.
+double shown_of_cold_test(const PowerMeter& meter, Seconds kernel);
+
 enum class PowerCondition {
   kRandom,     // operands of random values, steady
   kOther,      // operands that may be constant
@@ -32,6 +43,8 @@ class PowerConditions {
                     const std::string& kernel) const;
   bool is_random(const std::string& library) const;
   double shortest_stream_us() const { return shortest_stream_us_; }
+  // Of what a kernel adds to the idle board, the share that the meter shows.
+  double shown_share(const PowerRow& row, const std::string& library) const;
   double stream_share() const { return stream_share_; }  // of the bandwidth of the memory
 
  private:
@@ -43,6 +56,14 @@ class PowerConditions {
   std::vector<std::string> unsteady_libraries_;
   std::vector<std::string> unwritten_libraries_;
   std::map<std::string, std::vector<std::string>> unknown_operands_;  // kernels by library
+  // Tests that begin on an idle board: products with as many rows.
+  struct ColdTests {
+    std::string library;
+    std::vector<std::string> kernels;
+    double rows = 0;
+  };
+  PowerMeter meter_;
+  std::vector<ColdTests> cold_tests_;
 };
 
 }  // namespace foretell

@@ -13,6 +13,7 @@
 #include "model/base/hash.hpp"
 #include "model/base/text.hpp"
 #include "model/timing/gpu/energy_work.hpp"
+#include "model/timing/gpu/experts_kernels.hpp"
 
 namespace foretell {
 namespace {
@@ -71,6 +72,7 @@ void read_gemm(const ShapeSizes& shape, PowerRow& row) {
   row.work = gemm_energy_work(sizes, matrix_type(type));
   row.kernel_class = "gemm " + type;
   row.family = fmt::format("gemm n={},k={}", sizes.n, sizes.k);
+  row.rows = static_cast<double>(sizes.m);
 }
 
 void read_attention(const std::string& kind, const ShapeSizes& shape, PowerRow& row) {
@@ -99,6 +101,17 @@ void read_attention(const std::string& kind, const ShapeSizes& shape, PowerRow& 
       fmt::format("attention {} {} {}", shape.text("num_heads"), key_heads, shape.text("head_dim"));
 }
 
+// The device that a table means; its own text where none is known.
+std::string device_of(const std::string& gpu) {
+  static const GpuCatalog kCatalog;
+  return kCatalog.has_system(gpu) ? kCatalog.find_device(gpu) : gpu;
+}
+
+const PowerConditions& power_conditions() {
+  static const PowerConditions kConditions;
+  return kConditions;
+}
+
 // `kernel`: "<framework> <kernel>", as facts about kernels name it.
 void read_experts(const std::string& kernel, const ShapeSizes& shape, PowerRow& row) {
   static const LayerKernelLibrary kKernels;
@@ -121,6 +134,7 @@ void read_experts(const std::string& kernel, const ShapeSizes& shape, PowerRow& 
   const LayerKernelFacts& facts = kKernels.facts(kernel + ' ' + type);
   sizes.walks_all = facts.all_choices;
   sizes.activates = facts.activates;
+  if (const LayerTile* tile = untuned_tile(facts, device_of(row.gpu), layer)) sizes.tile = *tile;
   if (kernel.find("nongated") != std::string::npos) sizes.matrices = 2;
   row.work = experts_energy_work(sizes, matrix_type(type));
   row.experts = static_cast<double>(layer.experts);
@@ -160,6 +174,7 @@ PowerRow read_power_row(const NamedCells& cells, const CsvRow& cells_of_row) {
                     "attention/generation_attention, encoder_attention/encoder_attention, moe/moe");
   }
   row.work.busy = row.latency;
+  row.shown = power_conditions().shown_share(row, cells.text(cells_of_row, "framework"));
   return row;
 }
 
@@ -175,8 +190,9 @@ Watts power_of_row(const PowerRow& row, const GpuDeviceSpec& device, const Devic
   // The latency is given: a clock that the limit lowered is in it already.
   EnergyWork work = row.work;  // more bytes than the memory can move were not moved
   work.dram = std::min(work.dram, device.hbm.bandwidth * row.latency);
-  const Watts drawn = power_at(work, row.latency, 0, 1, energy);
-  return drawn > most ? most : drawn;
+  const Watts drawn = std::min(power_at(work, row.latency, 0, 1, energy), most);
+  const Watts idle = idle_power(1, energy.facts);
+  return idle + (drawn - idle) * row.shown;
 }
 
 PowerPredictor::PowerPredictor(const CsvRow& header, std::vector<std::string> set)
@@ -194,9 +210,9 @@ RowPrediction PowerPredictor::predict(const CsvRow& cells) {
     const auto& [spec, energy] = known->second;
     const double watts = power_of_row(row, spec, energy).value();
     const double most = (row.limit > Watts(0) ? row.limit : spec.power).value();
-    static const PowerConditions kConditions;
     const std::string library = cells_.text(cells, "framework");
-    const PowerCondition condition = kConditions.of(row, library, cells_.text(cells, "kernel"));
+    const PowerCondition condition =
+        power_conditions().of(row, library, cells_.text(cells, "kernel"));
     const auto kind = energy.intervals.find(power_interval_key(row.kernel_class, condition));
     const auto [low_ratio, high_ratio] =
         kind != energy.intervals.end() && !library.empty()
@@ -209,6 +225,10 @@ RowPrediction PowerPredictor::predict(const CsvRow& cells) {
     if (!energy.is_calibrated) {
       prediction.note = "energies per operation are those of " + energy.fitted_on +
                         "; not calibrated on this device";
+    }
+    if (row.shown < 1) {
+      prediction.note += std::string(prediction.note.empty() ? "" : "; ") +
+                         "what a meter that averages shows of a test that begins on an idle board";
     }
     if (row.latency.value() < kShortestPowerUs * kMicro) {
       prediction.note += std::string(prediction.note.empty() ? "" : "; ") +

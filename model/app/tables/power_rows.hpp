@@ -2,7 +2,8 @@
 //
 // Columns: gpu, table ("gemm/gemm", "attention/context_attention" …), kernel, shape
 // ("m=…;n=…;k=…" and the like), latency_us [, power_limit_w]. The answer is what the board draws
-// while the kernel is repeated without gaps: pred_w, never above what its limit allows.
+// while the kernel is repeated without gaps: pred_w, never above what its limit allows; of tests
+// that begin on an idle board, what a meter shows of it that averages (PowerConditions).
 #pragma once
 
 #include <functional>
@@ -26,6 +27,8 @@ struct PowerRow {
   Watts limit;         // 0: that of the board
   double queries = 0;  // of a sequence; 0: not attention
   double experts = 0;  // of the network; 0: not a layer of experts
+  double rows = 0;     // of a product; 0: none
+  double shown = 1;    // by the meter, of what the kernel adds to the idle board
   EnergyWork work;
 };
 
@@ -40,6 +43,7 @@ bool judges_power(const std::string& family);
 // Of these, is the interval made from it, rather than judged on it?
 bool makes_power_interval(const std::string& family);
 
+// What the meter shows.
 Watts power_of_row(const PowerRow& row, const GpuDeviceSpec& device, const DeviceEnergy& energy);
 
 class PowerPredictor {

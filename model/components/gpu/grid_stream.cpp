@@ -27,8 +27,8 @@ void GridStream::launch() {
 void GridStream::count(const Grid& grid, Ticks time, EnergyWork& work) {
   work += grid.work;
   work.dram += grid.dram_bytes;
-  // A byte of memory is counted for its whole way to the SMs.
-  if (grid.l2_bytes > grid.dram_bytes) work.l2 += grid.l2_bytes - grid.dram_bytes;
+  // A byte of memory crosses from L2 to the SMs as well.
+  work.l2 += std::max(grid.l2_bytes, grid.dram_bytes);
   work.busy += to_seconds(time);
 }
 

@@ -64,6 +64,8 @@ EnergyWork experts_energy_work(const EnergyExperts& shape, OperandType type) {
   EnergyWork work;
   const double weights = shape.matrices * shape.hidden * shape.intermediate;
   const double share = 1 / static_cast<double>(shape.loads.size());
+  const double tile_rows = shape.tile ? shape.tile->rows : tile_side();
+  const double tile_columns = shape.tile ? shape.tile->columns : tile_side();
   for (const ExpertLoad& load : shape.loads) {
     double rows = 0;
     double hit = 0;        // experts that have rows
@@ -72,15 +74,16 @@ EnergyWork experts_energy_work(const EnergyExperts& shape, OperandType type) {
       if (group.rows <= 0) continue;
       rows += group.count * group.rows;
       hit += group.count;
-      row_tiles += group.count * whole_tiles(group.rows);
+      row_tiles += group.count * std::ceil(group.rows / tile_rows);
     }
-    add_matrix_flops(work, type.bits, share * Flops(2 * rows * weights));
+    const double multiplied = shape.tile ? row_tiles * tile_rows : rows;
+    add_matrix_flops(work, type.bits, share * Flops(2 * multiplied * weights));
     // Products read and write rows; what activates and sums up walks choices.
     const double choices = shape.walks_all ? load.tokens * shape.top_k : rows;
     const double walked = shape.activates ? 2 * choices : choices;
     const double passed = kWide * (rows + walked) * (shape.hidden + shape.intermediate);
     work.dram += share * Bytes(hit * weights * type.bytes + passed);
-    const double inputs = rows * weights / tile_side();
+    const double inputs = multiplied * weights / tile_columns;
     work.l2 += share * Bytes((row_tiles * weights + inputs) * type.bytes + passed);
   }
   return work;

@@ -1,9 +1,10 @@
 // What kernels do, counted for their energy: closed forms of the shapes that tables of measurements
 // state. Bytes of device memory are those that have to move once; bytes between L2 and the SMs are
-// those of square output tiles, counted whole: no less than what comes from memory.
+// those of output tiles, counted whole: no less than what comes from memory.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "model/timing/gpu/expert_loads.hpp"
@@ -49,6 +50,9 @@ struct EnergyExperts {
   bool walks_all = false;  // passes over the choices of all tokens, whoever has the expert
   bool activates = true;   // by a pass of its own, else in the first products
   int matrices = 3;        // with a gate; 2 without
+  // Of the products, which fill rows up to it; none where it is not known: rows are those that
+  // there are, and bytes those of square tiles.
+  std::optional<LayerTile> tile;
 };
 EnergyWork experts_energy_work(const EnergyExperts& shape, OperandType type);
 

@@ -57,6 +57,25 @@ TEST(EnergyWork, RowsThatAreSpreadReadMoreWeights) {
   EXPECT_GT(all.l2.value(), 4 * one.l2.value());
 }
 
+TEST(EnergyWork, ExpertsFillWholeTilesOfTheirKernel) {
+  const OperandType type{16, 2};
+  EnergyExperts one = experts({{1, 8}});
+  const EnergyWork rows = experts_energy_work(one, type);
+  LayerTile tile;
+  tile.rows = 64;
+  tile.columns = 64;
+  one.tile = tile;
+  const EnergyWork filled = experts_energy_work(one, type);
+  EXPECT_DOUBLE_EQ(filled.matrix_16.value(), 64 * rows.matrix_16.value());
+  EXPECT_DOUBLE_EQ(filled.dram.value(), rows.dram.value());  // nobody reads the padding
+  EnergyExperts full = experts({{64, 8}});
+  full.tile = tile;
+  EXPECT_DOUBLE_EQ(experts_energy_work(full, type).matrix_16.value(), filled.matrix_16.value());
+  tile.columns = 128;  // wider tiles read rows less often
+  full.tile = tile;
+  EXPECT_LT(experts_energy_work(full, type).l2.value(), filled.l2.value());
+}
+
 TEST(EnergyWork, PassesOverTheChoicesOfOthersMoveMore) {
   const OperandType type{16, 2};
   EnergyExperts walks = experts({{64, 1}});

@@ -56,23 +56,6 @@ const LayerTile& tile_of_rows(const LayerKernelFacts& facts, const ExpertsShape&
   return wide == facts.tiles.end() ? facts.tiles.back() : *wide;
 }
 
-// The tile of a shape that nobody tuned; null when it is tuned.
-const LayerTile* untuned_tile(const LayerCall& call, const ExpertsShape& shape) {
-  const LayerKernelFacts& facts = call.facts();
-  const std::int64_t here = shape.experts / shape.ep;
-  if (facts.tuned != nullptr) {
-    const auto of_device = facts.tuned->find(call.device().id);
-    const std::pair<std::int64_t, std::int64_t> sizes(here, shape.intermediate / shape.tp);
-    if (of_device != facts.tuned->end() && of_device->second.count(sizes) > 0) return nullptr;
-  }
-  const auto tokens = static_cast<double>(shape.tokens);
-  for (const UntunedTile& tile : facts.untuned) {
-    const double most = tile.up_to_experts ? static_cast<double>(here) : tile.most_tokens;
-    if (!(most > 0) || tokens <= most) return &tile.tile;
-  }
-  return nullptr;
-}
-
 // Choices of other GPUs' experts, of which kernels that walk all choices have blocks: evenly.
 std::vector<LayerCall::Groups> load_elsewhere(const LayerKernelFacts& facts,
                                               const ExpertsShape& shape, const ExpertLoad& load,
@@ -85,6 +68,22 @@ std::vector<LayerCall::Groups> load_elsewhere(const LayerKernelFacts& facts,
 }
 
 }  // namespace
+
+const LayerTile* untuned_tile(const LayerKernelFacts& facts, const std::string& device,
+                              const ExpertsShape& shape) {
+  const std::int64_t here = shape.experts / shape.ep;
+  if (facts.tuned != nullptr) {
+    const auto of_device = facts.tuned->find(device);
+    const std::pair<std::int64_t, std::int64_t> sizes(here, shape.intermediate / shape.tp);
+    if (of_device != facts.tuned->end() && of_device->second.count(sizes) > 0) return nullptr;
+  }
+  const auto tokens = static_cast<double>(shape.tokens);
+  for (const UntunedTile& tile : facts.untuned) {
+    const double most = tile.up_to_experts ? static_cast<double>(here) : tile.most_tokens;
+    if (!(most > 0) || tokens <= most) return &tile.tile;
+  }
+  return nullptr;
+}
 
 GridSequence experts_kernels(const LayerCall& call, const ExpertsShape& shape,
                              const ExpertLoad& load) {
@@ -105,7 +104,7 @@ GridSequence experts_kernels(const LayerCall& call, const ExpertsShape& shape,
   if (load.groups.empty()) return program;
   const std::vector<LayerCall::Groups> chosen_for = tuned_for(call.facts(), shape);
   const std::vector<LayerCall::Groups> elsewhere = load_elsewhere(call.facts(), shape, load, rows);
-  const LayerTile* untuned = untuned_tile(call, shape);
+  const LayerTile* untuned = untuned_tile(call.facts(), call.device().id, shape);
   const auto add_product = [&](const char* name, double n, double k) {
     LayerTile tile;
     if (call.facts().tile_of_rows > 0) {

@@ -6,12 +6,18 @@
 // to whole tiles; weights of experts that no token chose are not read.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "model/timing/gpu/expert_loads.hpp"
 #include "model/timing/gpu/layer_call.hpp"
 
 namespace foretell {
+
+// The tile of a shape that nobody tuned for this device; null when it is tuned, or the library says
+// nothing of others.
+const LayerTile* untuned_tile(const LayerKernelFacts& facts, const std::string& device,
+                              const ExpertsShape& shape);
 
 GridSequence experts_kernels(const LayerCall& call, const ExpertsShape& shape,
                              const ExpertLoad& load);

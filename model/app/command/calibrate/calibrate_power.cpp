@@ -71,7 +71,7 @@ std::optional<PowerSample> read_sample(const NamedCells& cells, const CsvRow& ro
   sample.condition = conditions.of(sample.row, library, cells.text(row, "kernel"));
   if (us < kShortestPowerUs) {
     const BytesPerSecond rate = sample.row.work.dram / sample.row.latency;
-    const bool is_plain = !starts_with(sample.row.kernel_class, "experts");  // whichever are hit
+    const bool is_plain = starts_with(sample.row.kernel_class, "gemm");
     if (!is_plain || rate < device.hbm.bandwidth * conditions.stream_share()) return std::nullopt;
     sample.row.kernel_class = std::string(kStreaming) + sample.row.kernel_class;
   }
