@@ -15,11 +15,11 @@ namespace {
 
 constexpr double kExcess = 20;            // what loss beyond the most of a table weighs
 constexpr double kSame = 1e-6;            // relative; values that differ by less are one
-constexpr double kCostsLittle = 2e-4;     // of the sum of losses: nothing cheaper is looked for
-constexpr std::size_t kSearched = 1;      // of what may be given up, how many are searched anew
+constexpr double kCostsNothing = 1e-5;    // of the sum of losses
+constexpr std::size_t kSearched = 2;      // of what may be given up, how many are searched anew
 constexpr std::size_t kMostSearched = 5;  // where none of them is good enough
 constexpr double kFirstSteps[] = {0.1, 0.03};  // of logarithms
-constexpr double kNextSteps[] = {0.06};
+constexpr double kNextSteps[] = {0.1, 0.03};
 constexpr double kLastSteps[] = {0.02};
 constexpr int kSweeps = 2;   // with steps of one size
 constexpr int kStrides = 4;  // in one direction
@@ -86,6 +86,13 @@ class Pool {
   struct Held {  // to put back
     std::vector<std::map<std::string, double>> own;
     std::vector<double> losses;
+  };
+  struct Trial {
+    Place place;
+    std::size_t but;
+    bool operator<(const Trial& other) const {
+      return std::tie(place, but) < std::tie(other.place, other.but);
+    }
   };
   struct Tried {
     Saving saving;
@@ -196,7 +203,8 @@ class Pool {
   }
 
   bool is_free(const Place& place) const {
-    return tables_[place.table].fixed.count(place.name) == 0;
+    const PooledTable& table = tables_[place.table];
+    return !table.is_closed && table.fixed.count(place.name) == 0;
   }
 
   std::vector<Place> all_places() const {
@@ -232,10 +240,9 @@ class Pool {
     return any;
   }
 
-  void refine(const std::vector<Place>& places, const std::vector<double>& steps,
-              int sweeps = kSweeps) {
+  void refine(const std::vector<Place>& places, const std::vector<double>& steps) {
     for (const double step : steps) {
-      for (int sweep = 0; sweep < sweeps; ++sweep) {
+      for (int sweep = 0; sweep < kSweeps; ++sweep) {
         bool any = false;
         for (const Place& place : places) {
           if (is_free(place) && stride(place, users_of(place), step)) any = true;
@@ -331,27 +338,21 @@ class Pool {
     return sum;
   }
 
-  const Saving& tried(const Place& place, std::size_t but, const std::function<Saving()>& saving) {
-    const std::size_t change = change_of(place);
-    const auto known = tried_.find({place, but});
-    if (known != tried_.end() && known->second.change == change) return known->second.saving;
-    return tried_.insert_or_assign({place, but}, Tried{saving(), change}).first->second.saving;
-  }
-
-  std::vector<Saving> savings() {
-    std::vector<Saving> found;
+  // What can be tried: of a place its removal, or of a common table's what brings it there.
+  std::vector<Trial> trials() const {
+    std::vector<Trial> found;
     for (const Place& place : all_places()) {
-      if (is_common(place.table) || !can_share(place.table, place.name)) continue;
-      found.push_back(tried(place, kNone, [&] { return try_removal(place); }));
+      if (!is_common(place.table) && can_share(place.table, place.name)) {
+        found.push_back({place, kNone});
+      }
     }
     for (std::size_t t = 0; t < tables_.size(); ++t) {
-      if (is_common(t)) add_gatherings(t, found);
+      if (is_common(t) && !tables_[t].is_closed) add_gatherings(t, found);
     }
-    std::sort(found.begin(), found.end());
     return found;
   }
 
-  void add_gatherings(std::size_t common, std::vector<Saving>& found) {
+  void add_gatherings(std::size_t common, std::vector<Trial>& found) const {
     std::vector<std::size_t> left_out = members_of(common);
     std::set<std::string> names;
     for (const std::size_t member : left_out) {
@@ -361,18 +362,40 @@ class Pool {
     for (const std::string& name : names) {
       if (own_[common].count(name) > 0) continue;
       for (const std::size_t but : left_out) {
-        const auto saving = gathering({common, name}, but);
-        if (!saving || (but != kNone && own_[but].count(name) == 0)) continue;
-        found.push_back(tried(saving->place, but, [&] {
-          const Held before = held();
-          Saving made = *saving;
-          gather(made);
-          made.cost = total();
-          put_back(before);
-          made.cost = (made.cost - total()) / static_cast<double>(made.saved);
-          return made;
-        }));
+        if (but != kNone && own_[but].count(name) == 0) continue;
+        if (gathering({common, name}, but)) found.push_back({{common, name}, but});
       }
+    }
+  }
+
+  Saving saving_of(const Trial& trial) {
+    if (!is_common(trial.place.table)) return try_removal(trial.place);
+    Saving saving = *gathering(trial.place, trial.but);
+    const Held before = held();
+    gather(saving);
+    const double after = total();
+    put_back(before);
+    saving.cost = (after - total()) / static_cast<double>(saving.saved);
+    return saving;
+  }
+
+  // Takes the cheapest out of `left`. What was tried earlier is tried again only where it would be
+  // the cheapest.
+  Saving cheapest(std::vector<Trial>& left) {
+    while (true) {
+      auto least = left.begin();
+      for (auto trial = left.begin(); trial != left.end(); ++trial) {
+        if (tried_.count(*trial) == 0)
+          tried_[*trial] = {saving_of(*trial), change_of(trial->place)};
+        if (tried_.at(*trial).saving < tried_.at(*least).saving) least = trial;
+      }
+      Tried& tried = tried_.at(*least);
+      const std::size_t change = change_of(least->place);
+      if (tried.change == change) {
+        left.erase(least);
+        return tried.saving;
+      }
+      tried = {saving_of(*least), change};
     }
   }
 
@@ -403,22 +426,21 @@ class Pool {
   }
 
   bool save() {
-    const std::vector<Saving> found = savings();
+    std::vector<Trial> left = trials();
     const Held before = held();
     std::optional<Held> best;
     const double now = total();
     const double most = std::max(budget_, now);
-    if (!found.empty() && found.front().cost <= kCostsLittle &&
-        now + found.front().cost * static_cast<double>(found.front().saved) <= most) {
-      take(found.front());
-      count_changes(before);
-      return true;
-    }
     double least = std::numeric_limits<double>::infinity();
-    for (std::size_t i = 0; i < std::min(kMostSearched, found.size()); ++i) {
-      if (i >= kSearched && best) break;
-      refine(take(found[i]), {std::begin(kNextSteps), std::end(kNextSteps)}, 1);
-      const double cost = (total() - now) / static_cast<double>(found[i].saved);
+    for (std::size_t i = 0; i < kMostSearched && !left.empty() && !(best && i >= kSearched); ++i) {
+      const Saving saving = cheapest(left);
+      const std::vector<Place> around = take(saving);
+      if (saving.cost <= kCostsNothing && total() <= most) {
+        count_changes(before);
+        return true;
+      }
+      refine(around, {std::begin(kNextSteps), std::end(kNextSteps)});
+      const double cost = (total() - now) / static_cast<double>(saving.saved);
       if (total() <= most && cost < least) {
         least = cost;
         best = held();
@@ -442,7 +464,7 @@ class Pool {
   std::vector<std::map<std::string, double>> own_;
   std::vector<double> losses_;
   std::vector<std::size_t> changes_;  // of each table, how often
-  std::map<std::pair<Place, std::size_t>, Tried> tried_;
+  std::map<Trial, Tried> tried_;
   double budget_ = 0;  // of the sum of losses
 };
 

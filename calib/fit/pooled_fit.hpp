@@ -23,10 +23,11 @@ struct PooledTable {
   std::map<std::string, double> given;  // by a table of another chip that it is like
   std::map<std::string, double> start;  // of every factor that applies
   std::set<std::string> fixed;          // factors that no search moves
-  FieldList* fields = nullptr;          // where `loss` reads them; required
-  std::function<double()> loss;         // mean relative error with what the fields hold; empty: no
-                                        // table, but what tables of a name have in common
-  double most = 0;                      // loss that it may not exceed
+  bool is_closed = false;        // of what is in common: chips that are not here take it, too
+  FieldList* fields = nullptr;   // where `loss` reads them; required
+  std::function<double()> loss;  // mean relative error with what the fields hold; empty: no
+                                 // table, but what tables of a name have in common
+  double most = 0;               // loss that it may not exceed
 };
 
 struct PoolOptions {
@@ -44,8 +45,9 @@ struct PooledFit {
 // take it from, or both take one between; or tables with the same `common` have one in common, all
 // or all but one of them. Each time what costs least for a value that is saved, values around it
 // searched anew, as long as the mean loss and that of each table allow it. A table takes values
-// from a parent with the same `common`, from `common`, from another parent, in this order. Parents
-// stand in any order; InternalError when one leads back to itself. Deterministic.
+// from a parent with the same `common`, from `common`, from another parent, in this order. What
+// is closed stays as it is. Parents stand in any order; InternalError when one leads back to
+// itself. Deterministic.
 PooledFit fit_pooled(const std::vector<PooledTable>& tables, const PoolOptions& options);
 
 }  // namespace foretell

@@ -207,6 +207,16 @@ TEST_F(PooledFitTest, AnotherChipOfTheGenerationComesBeforeWhatAllHave) {
   EXPECT_TRUE(fit.own[1].empty());
 }
 
+TEST_F(PooledFitTest, WhatOtherChipsTakeTooIsTakenAndNotMoved) {
+  add(kOne, {{"launch", 5.2e-6}, {"score", 100}, {"mma_efficiency", 0.5}}, std::nullopt, 1);
+  add_common({0});
+  tables[1].start = {{"launch", 5.1e-6}};
+  tables[1].is_closed = true;
+  const PooledFit fit = fit_pooled(tables, {1});
+  EXPECT_EQ(fit.values[0].at("launch"), 5.1e-6);
+  EXPECT_EQ(fit.own[1].size(), 1U);
+}
+
 TEST_F(PooledFitTest, AFactorThatOneChipDoesWithoutIsNotInCommon) {
   std::map<std::string, double> less = kOne;
   less.erase("score");

@@ -73,34 +73,49 @@ std::size_t family_count(const KernelFitTask& task) {
   return families.size();
 }
 
-bool is_named(const std::string& name, const std::vector<PooledTable>& tables) {
-  return std::any_of(tables.begin(), tables.end(),
-                     [&](const PooledTable& table) { return table.name == name; });
+using Places = std::map<std::pair<std::string, std::string>, std::size_t>;  // by device and table
+
+// Tables that have values in common with chips that are not among `places`.
+std::set<std::string> shared_with_others(const KernelFactorsLibrary& so_far, const Places& places) {
+  std::set<std::string> names;
+  for (const KernelFactorsFile& file : so_far.files()) {
+    for (const KernelFactorSet& set : file.sets) {
+      const bool is_here = places.count({file.device, set.table}) > 0;
+      if (set.stated.has_common && !is_here) names.insert(set.table);
+    }
+  }
+  return names;
 }
 
 // Places among `tables` of what several chips have in common, by table. They are added.
 std::map<std::string, std::size_t> add_common(const KernelFactorsLibrary& so_far,
+                                              const Places& places,
                                               std::vector<PooledTable>& tables) {
   std::map<std::string, std::size_t> chips;
   for (const PooledTable& table : tables) ++chips[table.name];
-  std::map<std::string, std::size_t> places;
-  for (std::size_t t = 0, size = tables.size(); t < size; ++t) {
-    const std::string name = tables[t].name;
-    if (chips.at(name) < 2) continue;
-    const auto [place, is_new] = places.emplace(name, tables.size());
+  const std::set<std::string> closed = shared_with_others(so_far, places);
+  std::map<std::string, std::size_t> commons;
+  for (const auto& entry : places) {
+    const auto& [device, name] = entry.first;
+    PooledTable& table = tables[entry.second];
+    const bool is_closed = closed.count(name) > 0;
+    if (is_closed ? !so_far.find(device, name)->stated.has_common : chips.at(name) < 2) continue;
+    const auto [place, is_new] = commons.emplace(name, tables.size());
+    table.common = place->second;
+    const std::set<std::string> fixed = table.fixed;
     if (is_new) {
       PooledTable common;
       common.name = name;
-      common.fields = tables[t].fields;
+      common.fields = table.fields;
+      common.is_closed = is_closed;
       if (const FactorTexts* texts = so_far.common(name)) {
         common.start = numbers_of(*texts, *common.fields);
       }
       tables.push_back(std::move(common));
     }
-    tables[t].common = place->second;
-    tables[place->second].fixed.insert(tables[t].fixed.begin(), tables[t].fixed.end());
+    tables[place->second].fixed.insert(fixed.begin(), fixed.end());
   }
-  return places;
+  return commons;
 }
 
 }  // namespace
@@ -136,7 +151,7 @@ void KernelCalibration::pool(const std::vector<PooledTasks::Member>& members) {
   const double gives = points("--pool", command.pool);
   // What lies in the folder of --output is no input.
   const KernelFactorsLibrary so_far(members.front().calibration->folder_);
-  std::map<std::pair<std::string, std::string>, std::size_t> places;  // by device and table
+  Places places;
   std::vector<PooledTable> tables;
   std::vector<std::optional<FactorParent>> like;
   for (const auto& [calibration, task] : members) {
@@ -175,16 +190,7 @@ void KernelCalibration::pool(const std::vector<PooledTasks::Member>& members) {
     if (given == nullptr) throw missing_parent(calibration.device_.id, tables[t].name, *like[t]);
     tables[t].given = numbers_of(given->factors, *tables[t].fields);
   }
-  const std::map<std::string, std::size_t> commons = add_common(so_far, tables);
-  for (const KernelFactorsFile& file : so_far.files()) {
-    for (const KernelFactorSet& set : file.sets) {
-      const bool is_here = places.count({file.device, set.table}) > 0;
-      if (!set.stated.has_common || is_here || !is_named(set.table, tables)) continue;
-      throw UserError(fmt::format(
-          "--pool: {} on {} has values in common with other chips; name all of them with --device",
-          set.table, file.device));
-    }
-  }
+  const std::map<std::string, std::size_t> commons = add_common(so_far, places, tables);
   const PooledFit fit = fit_pooled(tables, options);
   const fs::path common_path =
       members.front().calibration->path_.parent_path() / (std::string(kCommonDevice) + ".yaml");
@@ -193,7 +199,7 @@ void KernelCalibration::pool(const std::vector<PooledTasks::Member>& members) {
     common = parse_kernel_factors(read_text_file(common_path), common_path.string());
   }
   for (const auto& [name, place] : commons) {
-    if (fit.own[place].empty()) continue;
+    if (fit.own[place].empty() || tables[place].is_closed) continue;
     KernelFactorSet set;
     set.table = name;
     assign(*tables[place].fields, fit.own[place]);
