@@ -97,6 +97,10 @@ TEST_F(CalibratePool, WhatMakesNoSenseIsRefused) {
       run_command({"calibrate", "fit", "--device", "h100-sxm,inferentia2", "--pool", "1"});
   EXPECT_EQ(second.code, kUserMistake);
   EXPECT_THAT(second.messages, HasSubstr("give GPUs and --table"));
+  const CommandResult twice =
+      run_command({"calibrate", "fit", "--device", "h100-sxm,h100-sxm", "--pool", "1"});
+  EXPECT_EQ(twice.code, kUserMistake);
+  EXPECT_THAT(twice.messages, HasSubstr("--device names h100-sxm twice"));
   const CommandResult neuron =
       run_command({"calibrate", "fit", "--device", "inferentia2", "--pool", "1"});
   EXPECT_EQ(neuron.code, kUserMistake);

@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 
 #include "calib/fit/factors_yaml.hpp"
 #include "calib/fit/fit.hpp"
@@ -162,7 +163,9 @@ void check_pool(const FitCommandOptions& options) {
     return;
   }
   if (options.keep_factors) throw UserError("give --pool or --keep-factors, not both");
+  std::set<std::string> devices;
   for (const std::string& device : split(options.device, ',')) {
+    if (!devices.insert(device).second) throw UserError("--device names " + device + " twice");
     if (GpuCatalog().has_system(device) && options.measurements.empty()) continue;
     throw UserError("--pool: tables of kernels of GPUs share values; give GPUs and --table");
   }
