@@ -1,4 +1,4 @@
-// Which numbers the tables of a chip can share, found with all of them in view: shared_fit.hpp asks
+// Which numbers the tables of chips can share, found with all of them in view: shared_fit.hpp asks
 // what one table needs beside the numbers of another, which were fitted without it.
 #pragma once
 
@@ -19,12 +19,15 @@ namespace foretell {
 struct PooledTable {
   std::string name;
   std::optional<std::size_t> parent;    // place among the tables; none: it is like none of them
+  std::optional<std::size_t> common;    // place of what the table has in common on every chip
   std::map<std::string, double> given;  // by a table of another chip that it is like
   std::map<std::string, double> start;  // of every factor that applies
   std::set<std::string> fixed;          // factors that no search moves
-  FieldList* fields = nullptr;          // where `loss` reads them; required
-  std::function<double()> loss;         // mean relative error with what the fields hold
-  double most = 0;                      // loss that it may not exceed
+  bool is_closed = false;        // of what is in common: chips that are not here take it, too
+  FieldList* fields = nullptr;   // where `loss` reads them; required
+  std::function<double()> loss;  // mean relative error with what the fields hold; empty: no
+                                 // table, but what tables of a name have in common
+  double most = 0;               // loss that it may not exceed
 };
 
 struct PoolOptions {
@@ -38,10 +41,13 @@ struct PooledFit {
 };
 
 // Starts with a value of its own for each factor that differs from the parent's, moves all of them
-// to the least mean loss, then gives up one after another: a table takes its parent's value, or
-// both take one between. Each time that which costs least, values around it searched anew, as long
-// as the mean loss and that of each table allow it. Parents stand in any order; InternalError when
-// one leads back to itself. Deterministic.
+// to the least mean loss, then gives up one after another: a table takes the value of who it would
+// take it from, or both take one between; or tables with the same `common` have one in common, all
+// or all but one of them. Each time what costs least for a value that is saved, values around it
+// searched anew, as long as the mean loss and that of each table allow it. A table takes values
+// from a parent with the same `common`, from `common`, from another parent, in this order. What
+// is closed stays as it is. Parents stand in any order; InternalError when one leads back to
+// itself. Deterministic.
 PooledFit fit_pooled(const std::vector<PooledTable>& tables, const PoolOptions& options);
 
 }  // namespace foretell

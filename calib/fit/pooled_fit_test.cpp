@@ -56,6 +56,15 @@ class PooledFitTest : public testing::Test {
     tables.push_back(std::move(table));
   }
 
+  // What the tables, of a name each on a chip of its own, have in common.
+  void add_common(const std::vector<std::size_t>& of) {
+    PooledTable common;
+    common.name = "common";
+    common.fields = tables[of.front()].fields;
+    for (const std::size_t t : of) tables[t].common = tables.size();
+    tables.push_back(std::move(common));
+  }
+
   static void assign(Kernel& kernel, const Values& values) {
     for (const auto& [name, value] : values) {
       const Field& field = kernel.list.at(name);
@@ -156,6 +165,68 @@ TEST_F(PooledFitTest, FixedFactorsStayWhereTheyAre) {
   const PooledFit fit = fit_pooled(tables, {0.5});
   EXPECT_DOUBLE_EQ(fit.values[0].at("launch"), 7e-6);
   EXPECT_NE(fit.values[0].at("score"), 80);
+}
+
+TEST_F(PooledFitTest, WhatIsEqualOnEveryChipStandsOnce) {
+  std::map<std::string, double> other = kOne;
+  other["mma_efficiency"] = 0.3;
+  add(kOne, {{"launch", 5.1e-6}, {"score", 95}, {"mma_efficiency", 0.5}}, std::nullopt, 2e-3);
+  add(other, {{"launch", 4.9e-6}, {"score", 105}, {"mma_efficiency", 0.3}}, std::nullopt, 2e-3);
+  add_common({0, 1});
+  const PooledFit fit = fit_pooled(tables, {1e-3});
+  EXPECT_EQ(fit.own[2].size(), 2U);
+  EXPECT_EQ(fit.own[2].count("mma_efficiency"), 0U);
+  EXPECT_EQ(fit.values[0].at("launch"), fit.values[1].at("launch"));
+  EXPECT_NEAR(fit.values[0].at("score"), 100, 10);
+  EXPECT_NEAR(fit.values[1].at("mma_efficiency"), 0.3, 0.01);
+  EXPECT_EQ(count(fit), 4U);
+}
+
+TEST_F(PooledFitTest, AChipUnlikeTheOthersKeepsItsOwn) {
+  std::map<std::string, double> other = kOne;
+  other["launch"] = 50e-6;
+  add(kOne, kOne, std::nullopt, 1e-3);
+  add(other, other, std::nullopt, 1e-3);
+  add(kOne, kOne, std::nullopt, 1e-3);
+  add_common({0, 1, 2});
+  const PooledFit fit = fit_pooled(tables, {1e-3});
+  EXPECT_EQ(fit.own[1].count("launch"), 1U);
+  EXPECT_EQ(fit.own[3].count("launch"), 1U);
+  EXPECT_EQ(count(fit), 4U);
+}
+
+TEST_F(PooledFitTest, AnotherChipOfTheGenerationComesBeforeWhatAllHave) {
+  add(kOne, kOne, std::nullopt, 1);
+  add(kOne, kOne, 0, 1);
+  add_common({0, 1});
+  tables[2].start = {{"launch", 1e-6}};
+  std::map<std::string, double> first = kOne;
+  first["launch"] = 5e-6;
+  const PooledFit fit = fit_pooled(tables, {0});
+  EXPECT_NEAR(fit.values[1].at("launch"), 5e-6, 1e-7);
+  EXPECT_TRUE(fit.own[1].empty());
+}
+
+TEST_F(PooledFitTest, WhatOtherChipsTakeTooIsTakenAndNotMoved) {
+  add(kOne, {{"launch", 5.2e-6}, {"score", 100}, {"mma_efficiency", 0.5}}, std::nullopt, 1);
+  add_common({0});
+  tables[1].start = {{"launch", 5.1e-6}};
+  tables[1].is_closed = true;
+  const PooledFit fit = fit_pooled(tables, {1});
+  EXPECT_EQ(fit.values[0].at("launch"), 5.1e-6);
+  EXPECT_EQ(fit.own[1].size(), 1U);
+}
+
+TEST_F(PooledFitTest, AFactorThatOneChipDoesWithoutIsNotInCommon) {
+  std::map<std::string, double> less = kOne;
+  less.erase("score");
+  add(kOne, kOne, std::nullopt, 1);
+  add(kOne, kOne, std::nullopt, 1);
+  add(less, less, std::nullopt, 1);
+  add_common({0, 1, 2});
+  const PooledFit fit = fit_pooled(tables, {1});
+  EXPECT_EQ(fit.own[3].count("score"), 0U);
+  EXPECT_EQ(fit.values[2].count("score"), 0U);
 }
 
 TEST_F(PooledFitTest, ParentsThatLeadBackAreRefused) {

@@ -18,18 +18,29 @@ namespace {
 
 namespace fs = std::filesystem;
 
-KernelFactorSet read_set(const Node& node, FieldList* fields, Problems& problems) {
-  node.only_keys(
-      {"table", "version", "fitted_on", "held_out", "interval80", "like", "factors", "evidence"},
-      "tables");
+bool has_common(const Node& set) {
+  const Node* common = set.find("common");
+  if (common == nullptr) return false;
+  if (common->as_text("common") == "true") return true;
+  throw UserError(common->where() + ": common: true, or leave it out");
+}
+
+KernelFactorSet read_set(const Node& node, bool is_common, FieldList* fields, Problems& problems) {
   const auto text = [&](const char* key) { return node.required(key, "tables").as_text(key); };
   KernelFactorSet set;
   set.table = text("table");
-  set.version = text("version");
   set.fitted_on = text("fitted_on");
-  set.held_out = text("held_out");
-  std::tie(set.interval_low, set.interval_high) =
-      read_interval80(node.required("interval80", "tables"));
+  if (is_common) {
+    node.only_keys({"table", "fitted_on", "factors"}, "tables");
+  } else {
+    node.only_keys({"table", "version", "fitted_on", "held_out", "interval80", "like", "common",
+                    "factors", "evidence"},
+                   "tables");
+    set.version = text("version");
+    set.held_out = text("held_out");
+    std::tie(set.interval_low, set.interval_high) =
+        read_interval80(node.required("interval80", "tables"));
+  }
   for (const MapEntry& entry : node.required("factors", "tables").entries) {
     const Field* field = fields == nullptr ? nullptr : fields->find(entry.key);
     if (field != nullptr) read_plain_value(*field, entry.value, problems);
@@ -40,7 +51,7 @@ KernelFactorSet read_set(const Node& node, FieldList* fields, Problems& problems
     }
     set.factors.emplace_back(entry.key, entry.value.as_text(entry.key));
   }
-  set.stated = {set.factors, read_factor_parent(node)};
+  set.stated = {set.factors, read_factor_parent(node), has_common(node)};
   if (const Node* evidence = node.find("evidence")) set.evidence = read_fit_evidence(*evidence);
   return set;
 }
@@ -52,6 +63,15 @@ std::string stated_factors_text(const FactorTexts& factors) {
   return text;
 }
 
+std::string common_sets_text(const KernelFactorsFile& file) {
+  std::string text = "device: " + file.device + "\ntables:\n";
+  for (const KernelFactorSet& set : file.sets) {
+    text += fmt::format("  - table: {}\n    fitted_on: \"{}\"\n", set.table, set.fitted_on);
+    text += stated_factors_text(set.factors);
+  }
+  return text;
+}
+
 }  // namespace
 
 KernelFactorsFile parse_kernel_factors(const std::string& text, const std::string& shown_as,
@@ -60,10 +80,11 @@ KernelFactorsFile parse_kernel_factors(const std::string& text, const std::strin
   root.only_keys({"device", "split", "tables"}, "");
   KernelFactorsFile file;
   file.device = root.required("device", "").as_text("device");
-  file.split = root.required("split", "").as_text("split");
+  const bool is_common = file.device == kCommonDevice;
+  if (!is_common) file.split = root.required("split", "").as_text("split");
   Problems problems;
   for (const Node& node : root.required("tables", "").items) {
-    problems.collect([&] { file.sets.push_back(read_set(node, fields, problems)); });
+    problems.collect([&] { file.sets.push_back(read_set(node, is_common, fields, problems)); });
   }
   problems.throw_if_any();
   return file;
@@ -73,6 +94,7 @@ std::string kernel_factors_text(const KernelFactorsFile& file) {
   std::string text =
       "# Written by `foretell calibrate fit`; do not edit. Cycles are of the boost clock, B/cycle\n"
       "# are of one SM; a factor that is not named does not apply.\n";
+  if (file.device == kCommonDevice) return text + common_sets_text(file);
   text += fmt::format("device: {}\nsplit: \"{}\"\ntables:\n", file.device, file.split);
   for (const KernelFactorSet& set : file.sets) {
     text += fmt::format(
@@ -80,7 +102,8 @@ std::string kernel_factors_text(const KernelFactorsFile& file) {
         "    interval80: [{:.3f}, {:.3f}]\n",
         set.table, set.version, set.fitted_on, set.held_out, set.interval_low, set.interval_high);
     text += factor_parent_text(set.stated.like);
-    text += stated_factors_text(set.stated.like ? set.stated.own : set.factors);
+    if (set.stated.has_common) text += "    common: true\n";
+    text += stated_factors_text(set.is_whole() ? set.factors : set.stated.own);
     text += fit_evidence_text(set.evidence, "    ");
   }
   return text;
@@ -118,7 +141,8 @@ KernelFactorsLibrary::KernelFactorsLibrary(const fs::path& folder, FieldList* fi
   }
   std::sort(paths.begin(), paths.end());
   for (const fs::path& path : paths) {
-    files_.push_back(parse_kernel_factors(read_text_file(path), path.string(), fields));
+    KernelFactorsFile file = parse_kernel_factors(read_text_file(path), path.string(), fields);
+    (file.device == kCommonDevice ? common_ : files_.emplace_back()) = std::move(file);
   }
   resolve(nullptr);
 }
@@ -129,10 +153,14 @@ void KernelFactorsLibrary::resolve(const KernelFactorsLibrary* other) {
     if (set == nullptr && other != nullptr) set = other->find(device, table);
     return set == nullptr ? nullptr : &set->stated;
   };
+  const FindCommon find_common = [&](const std::string& table) {
+    const FactorTexts* texts = common(table);
+    return texts == nullptr && other != nullptr ? other->common(table) : texts;
+  };
   for (KernelFactorsFile& file : files_) {
     for (KernelFactorSet& set : file.sets) {
       if (!set.fitted_devices.empty()) continue;
-      if (auto resolved = resolve_factors(file.device, set.table, find_stated)) {
+      if (auto resolved = resolve_factors(file.device, set.table, find_stated, find_common)) {
         set.factors = std::move(resolved->factors);
         set.fitted_devices = std::move(resolved->devices);
       }
@@ -150,6 +178,13 @@ void KernelFactorsLibrary::add_missing(const KernelFactorsLibrary& other) {
     if (!more.sets.empty()) files_.push_back(std::move(more));
   }
   if (transfers_.empty()) transfers_ = other.transfers_;
+}
+
+const FactorTexts* KernelFactorsLibrary::common(const std::string& table) const {
+  for (const KernelFactorSet& set : common_.sets) {
+    if (set.table == table) return &set.factors;
+  }
+  return nullptr;
 }
 
 void KernelFactorsLibrary::hold_out(const std::string& device) {

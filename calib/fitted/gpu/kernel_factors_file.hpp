@@ -15,6 +15,14 @@
 //       like: {device: h100-sxm, table: trtllm context bf16 bf16}   # shared_factors.hpp
 //       factors: {score: 4 cycles}                                  # its own, the rest is shared
 //       …
+//
+// and calib/factors/gpu/<kind>/common.yaml for what a table has on every chip:
+//
+//   device: common
+//   tables:
+//     - table: trtllm context bf16 bf16
+//       fitted_on: a100-sxm, h100-sxm
+//       factors: {launch: 10 us}
 #pragma once
 
 #include <filesystem>
@@ -49,7 +57,12 @@ struct FactorSet {
 
 struct KernelFactorSet : FactorSet {
   FactorTexts factors;  // of a library all; of a file what it states
+
+  // Does it state all of its factors itself?
+  bool is_whole() const { return !stated.like && !stated.has_common; }
 };
+
+inline constexpr const char* kCommonDevice = "common";  // of the file of what chips have in common
 
 struct KernelFactorsFile {
   std::string device;
@@ -92,6 +105,8 @@ class KernelFactorsLibrary {
   std::vector<std::string> tables() const;     // of all devices, sorted
   std::map<std::string, std::size_t> sets_by_device() const;
   const std::vector<KernelFactorsFile>& files() const { return files_; }
+  // What the chips have in common of a table; null when that is nothing.
+  const FactorTexts* common(const std::string& table) const;
 
   // interval80_on_another_chip() of a set that was fitted on `from`.
   std::pair<double, double> interval80(const FactorSet& set, const std::string& from,
@@ -103,7 +118,7 @@ class KernelFactorsLibrary {
   ChosenFactorSet choose(const GpuDeviceSpec& device, const std::vector<std::string>& tables) const;
 
   // Leaves what was fitted on a device out of account: its sets, and those of other devices that
-  // share a number with it.
+  // share a number with it. What all chips have in common stays.
   void hold_out(const std::string& device);
 
  private:
@@ -112,6 +127,7 @@ class KernelFactorsLibrary {
 
   std::string kind_;
   std::vector<KernelFactorsFile> files_;
+  KernelFactorsFile common_;
   std::vector<TransferInterval> transfers_;
 };
 

@@ -38,10 +38,17 @@ std::string factor_parent_text(const std::optional<FactorParent>& like) {
 }
 
 std::optional<ResolvedFactors> resolve_factors(const std::string& device, const std::string& table,
-                                               const FindStated& find) {
+                                               const FindStated& find, const FindCommon& common) {
   ResolvedFactors resolved;
   std::set<std::pair<std::string, std::string>> seen;
   std::set<std::string> without;
+  const auto add = [&](const FactorTexts& texts) {
+    for (const auto& [name, value] : texts) {
+      if (without.count(name) == 0 && !is_stated(resolved.factors, name)) {
+        resolved.factors.emplace_back(name, value);
+      }
+    }
+  };
   std::pair<std::string, std::string> place(device, table);
   while (true) {
     if (!seen.insert(place).second) {
@@ -51,10 +58,10 @@ std::optional<ResolvedFactors> resolve_factors(const std::string& device, const 
     const StatedFactors* stated = find(place.first, place.second);
     if (stated == nullptr) return std::nullopt;
     resolved.devices.insert(place.first);
-    for (const auto& [name, value] : stated->own) {
-      if (without.count(name) == 0 && !is_stated(resolved.factors, name)) {
-        resolved.factors.emplace_back(name, value);
-      }
+    add(stated->own);
+    const bool stays = stated->like && stated->like->table == place.second;
+    if (stated->has_common && !stays) {
+      if (const FactorTexts* texts = common(place.second)) add(*texts);
     }
     if (!stated->like) return resolved;
     without.insert(stated->like->without.begin(), stated->like->without.end());

@@ -5,6 +5,10 @@
 //
 // Values are taken as they stand: cycles and bytes per cycle are those of the same SM at another
 // clock. `without` are factors of that set that do not apply here.
+//
+// What is a library's and no chip's stands in common.yaml of the kind, by table. A set that says
+// `common: true` takes it where neither it nor a set of the same table that it is like states the
+// factor, before what another table has.
 #pragma once
 
 #include <functional>
@@ -36,6 +40,7 @@ std::string factor_parent_text(const std::optional<FactorParent>& like);
 struct StatedFactors {
   FactorTexts own;
   std::optional<FactorParent> like;
+  bool has_common = false;
 };
 
 struct ResolvedFactors {
@@ -46,11 +51,13 @@ struct ResolvedFactors {
 // The stated factors of a table of a device; null when there are none.
 using FindStated =
     std::function<const StatedFactors*(const std::string& device, const std::string& table)>;
+// What the chips have in common of a table; null when that is nothing.
+using FindCommon = std::function<const FactorTexts*(const std::string& table)>;
 
 // All factors of a table, own ones before those of the set that it is like, and so on. Nothing when
 // a set on the way is not there. UserError for sets that take from one another in a ring.
 std::optional<ResolvedFactors> resolve_factors(const std::string& device, const std::string& table,
-                                               const FindStated& find);
+                                               const FindStated& find, const FindCommon& common);
 
 // For a table whose like is not there.
 UserError missing_parent(const std::string& device, const std::string& table,

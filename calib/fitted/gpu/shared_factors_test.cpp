@@ -18,6 +18,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Pair;
+using testing::UnorderedElementsAre;
 
 using Place = std::pair<std::string, std::string>;
 
@@ -28,24 +29,47 @@ FindStated in(const std::map<Place, StatedFactors>& sets) {
   };
 }
 
+const FactorTexts* nothing_in_common(const std::string&) { return nullptr; }
+
 TEST(ResolveFactors, OwnValuesCountBeforeSharedOnesAndSomeAreLeftOut) {
   const std::map<Place, StatedFactors> sets = {
       {{"a", "x"}, {{{"launch", "8 us"}, {"score", "2 cycles"}, {"split", "5 cycles"}}, {}}},
       {{"a", "y"}, {{{"score", "3 cycles"}}, FactorParent{"a", "x", {"split"}}}},
       {{"b", "y"}, {{{"launch", "9 us"}}, FactorParent{"a", "y", {}}}}};
-  const auto resolved = resolve_factors("b", "y", in(sets));
+  const auto resolved = resolve_factors("b", "y", in(sets), nothing_in_common);
   ASSERT_TRUE(resolved);
   EXPECT_THAT(resolved->factors, ElementsAre(Pair("launch", "9 us"), Pair("score", "3 cycles")));
   EXPECT_THAT(resolved->devices, ElementsAre("a", "b"));
-  EXPECT_FALSE(resolve_factors("c", "y", in(sets)));
+  EXPECT_FALSE(resolve_factors("c", "y", in(sets), nothing_in_common));
+}
+
+TEST(ResolveFactors, WhatChipsHaveInCommonCountsAfterTheSameTableAndBeforeAnother) {
+  const FactorTexts of_y = {{"launch", "1 us"}, {"score", "7 cycles"}, {"split", "4 cycles"}};
+  const FindCommon common = [&of_y](const std::string& table) {
+    return table == "y" ? &of_y : nullptr;
+  };
+  const std::map<Place, StatedFactors> sets = {
+      {{"a", "x"}, {{{"launch", "8 us"}, {"score", "2 cycles"}, {"step", "5 cycles"}}, {}}},
+      {{"a", "y"}, {{{"split", "3 cycles"}}, FactorParent{"a", "x", {}}, true}},
+      {{"b", "y"}, {{{"launch", "9 us"}}, FactorParent{"a", "y", {}}}},
+      {{"c", "y"}, {{{"launch", "6 us"}}, {}}}};
+  const auto resolved = resolve_factors("b", "y", in(sets), common);
+  ASSERT_TRUE(resolved);
+  EXPECT_THAT(resolved->factors,
+              UnorderedElementsAre(Pair("launch", "9 us"), Pair("split", "3 cycles"),
+                                   Pair("score", "7 cycles"), Pair("step", "5 cycles")));
+  EXPECT_THAT(resolved->devices, ElementsAre("a", "b"));  // no chip stands for what all have
+  // A set that does not say so has nothing in common with others.
+  EXPECT_THAT(resolve_factors("c", "y", in(sets), common)->factors,
+              ElementsAre(Pair("launch", "6 us")));
 }
 
 TEST(ResolveFactors, ARingIsAMistakeAndAMissingSetIsNothing) {
   const std::map<Place, StatedFactors> sets = {{{"a", "x"}, {{}, FactorParent{"a", "y", {}}}},
                                                {{"a", "y"}, {{}, FactorParent{"a", "x", {}}}},
                                                {{"a", "z"}, {{}, FactorParent{"a", "none", {}}}}};
-  EXPECT_THROW(resolve_factors("a", "x", in(sets)), UserError);
-  EXPECT_FALSE(resolve_factors("a", "z", in(sets)));
+  EXPECT_THROW(resolve_factors("a", "x", in(sets), nothing_in_common), UserError);
+  EXPECT_FALSE(resolve_factors("a", "z", in(sets), nothing_in_common));
 }
 
 TEST(FactorParent, IsReadAsItWasWritten) {

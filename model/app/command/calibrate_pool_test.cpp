@@ -76,7 +76,7 @@ TEST_F(CalibratePool, TablesThatMeasureTheSameKernelShareItsNumbers) {
   const std::size_t before = stated("vllm bf16");
   const CommandResult result = fit({"--pool", "0.5"});
   ASSERT_EQ(result.code, kSuccess) << result.messages;
-  EXPECT_THAT(result.result, HasSubstr("fitted with 2 tables of the chip"));
+  EXPECT_THAT(result.result, HasSubstr("fitted with the other tables"));
   EXPECT_LE(stated("vllm bf16"), before);
   EXPECT_LE(stated("vllm bf16"), 1U);
   EXPECT_LT(stated("sglang bf16"), 1000U) << "tables without rows stay";
@@ -93,10 +93,18 @@ TEST_F(CalibratePool, WhatMakesNoSenseIsRefused) {
   refused({"--pool", "1", "--pool-mean", "101"}, "--pool-mean: '101' is no number");
   refused({"--pool-mean", "0.1"}, "--pool POINTS");
   refused({"--pool", "1", "--keep-factors"}, "--pool or --keep-factors");
+  const CommandResult second =
+      run_command({"calibrate", "fit", "--device", "h100-sxm,inferentia2", "--pool", "1"});
+  EXPECT_EQ(second.code, kUserMistake);
+  EXPECT_THAT(second.messages, HasSubstr("give GPUs and --table"));
+  const CommandResult twice =
+      run_command({"calibrate", "fit", "--device", "h100-sxm,h100-sxm", "--pool", "1"});
+  EXPECT_EQ(twice.code, kUserMistake);
+  EXPECT_THAT(twice.messages, HasSubstr("--device names h100-sxm twice"));
   const CommandResult neuron =
       run_command({"calibrate", "fit", "--device", "inferentia2", "--pool", "1"});
   EXPECT_EQ(neuron.code, kUserMistake);
-  EXPECT_THAT(neuron.messages, HasSubstr("give a GPU and --table"));
+  EXPECT_THAT(neuron.messages, HasSubstr("give GPUs and --table"));
 }
 
 TEST_F(CalibratePool, ATableThatWasNeverFittedIsRefused) {

@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 
 #include "calib/fit/factors_yaml.hpp"
 #include "calib/fit/fit.hpp"
@@ -34,6 +36,7 @@
 #include "model/app/command/calibrate/fit_output.hpp"
 #include "model/app/command/calibrate/fit_report.hpp"
 #include "model/app/command/calibrate/fit_rows.hpp"
+#include "model/app/command/calibrate/kernel_calibration.hpp"
 #include "model/app/request/parallel_predict.hpp"
 #include "model/app/request/request_fields.hpp"
 #include "model/app/terminal/output.hpp"
@@ -160,9 +163,50 @@ void check_pool(const FitCommandOptions& options) {
     return;
   }
   if (options.keep_factors) throw UserError("give --pool or --keep-factors, not both");
-  if (!GpuCatalog().has_system(options.device) || !options.measurements.empty()) {
-    throw UserError("--pool: tables of kernels of a GPU share values; give a GPU and --table");
+  std::set<std::string> devices;
+  for (const std::string& device : split(options.device, ',')) {
+    if (!devices.insert(device).second) throw UserError("--device names " + device + " twice");
+    if (GpuCatalog().has_system(device) && options.measurements.empty()) continue;
+    throw UserError("--pool: tables of kernels of GPUs share values; give GPUs and --table");
   }
+}
+
+int fit_kernels(const GemmFitCommand& command, const Session& session) {
+  if (command.table.empty()) return calibrate_gemm(command, session);
+  const CsvReader table(command.table);
+  const TableLayout layout = recognise_table(table.header(), command.table);
+  switch (layout.kind) {
+    case TableKind::kAttention:
+      return calibrate_attention(command, session);
+    case TableKind::kCollective:
+      return calibrate_collective(command, session);
+    case TableKind::kOperator:
+      return calibrate_operator(command, session);
+    case TableKind::kLayerKernels:
+      return calibrate_layer(layout, command, session);
+    case TableKind::kAttentionBlocks:
+      return calibrate_block(command, session);
+    case TableKind::kPower:
+      return calibrate_power(command, session);
+    default:
+      return calibrate_gemm(command, session);
+  }
+}
+
+// The tables of all chips that the command names, which are prepared one inside the other.
+int pool_kernels(GemmFitCommand command, const Session& session) {
+  const std::vector<std::string> devices = split(command.device, ',');
+  PooledTasks pooled;
+  std::size_t next = 0;
+  const std::function<void()> prepare = [&] {
+    GemmFitCommand one = command;
+    one.device = devices[next++];
+    one.pooled = &pooled;
+    pooled.next = next < devices.size() ? prepare : std::function<void()>();
+    fit_kernels(one, session);
+  };
+  prepare();
+  return kSuccess;
 }
 
 int fit_device(const FitCommandOptions& options, const Session& session, FitOutput& output) {
@@ -183,32 +227,13 @@ int fit_device(const FitCommandOptions& options, const Session& session, FitOutp
         options.dtype,  options.seed,         false, options.jobs,   &output};
     return calibrate_measured(command, session);
   }
-  if (GpuCatalog().has_system(options.device)) {
+  if (GpuCatalog().has_system(options.device) || !options.pool.empty()) {
     const GemmFitCommand command{options.device,   options.table,        options.plan,
                                  options.output,   options.framework,    options.dtype,
                                  options.seed,     options.keep_factors, options.jobs,
                                  &output,          options.only_sharing, options.pool,
                                  options.pool_mean};
-    if (!options.table.empty()) {
-      const CsvReader table(options.table);
-      switch (recognise_table(table.header(), options.table).kind) {
-        case TableKind::kAttention:
-          return calibrate_attention(command, session);
-        case TableKind::kCollective:
-          return calibrate_collective(command, session);
-        case TableKind::kOperator:
-          return calibrate_operator(command, session);
-        case TableKind::kLayerKernels:
-          return calibrate_layer(recognise_table(table.header(), options.table), command, session);
-        case TableKind::kAttentionBlocks:
-          return calibrate_block(command, session);
-        case TableKind::kPower:
-          return calibrate_power(command, session);
-        default:
-          break;
-      }
-    }
-    return calibrate_gemm(command, session);
+    return options.pool.empty() ? fit_kernels(command, session) : pool_kernels(command, session);
   }
   const FitPlan plan = plan_for(options);
   const Split split = Split::load(fit_file(options.split, "neuron_split.yaml"));
@@ -297,9 +322,10 @@ void add_fit_command(CLI::App& calibrate, Session& session) {
                     "GPUs: only tables that take most of their factors from another");
   command
       ->add_option("--pool", options->pool,
-                   "GPUs: from the factors that there are, fit all tables at once and give up "
-                   "values of their own, as long as none loses more than this many points of MAPE "
-                   "on rows fitted to, and their mean no more than --pool-mean")
+                   "GPUs: from the factors that there are, fit all tables at once, of several "
+                   "chips where --device names several with commas, and give up values of their "
+                   "own, as long as none loses more than this many points of MAPE on rows fitted "
+                   "to, and their mean no more than --pool-mean")
       ->type_name("POINTS");
   command
       ->add_option("--pool-mean", options->pool_mean,

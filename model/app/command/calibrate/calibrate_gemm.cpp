@@ -167,6 +167,7 @@ int calibrate_gemm(const GemmFitCommand& command, const Session& session) {
       session);
   KernelFitSettings settings{"gpu_gemm_plan.yaml", "families"};
   settings.rows = 2400;
+  settings.pooled_rows = 600;
   settings.evaluations = 1000;
   settings.starts = 3;
   return fit_tables(command, device, settings, tables, nullptr, session);

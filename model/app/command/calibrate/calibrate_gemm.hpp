@@ -10,6 +10,7 @@
 namespace foretell {
 
 class FitOutput;
+struct PooledTasks;
 
 // Raw text of the options; "" takes the default.
 struct GemmFitCommand {
@@ -26,6 +27,7 @@ struct GemmFitCommand {
   bool only_sharing = false;          // only tables that are like another
   std::string pool = {};              // points that a table may lose; "": tables one by one
   std::string pool_mean = {};         // points that their mean may lose; "": none
+  PooledTasks* pooled = nullptr;      // of all chips; required with `pool`
 };
 
 // Fits every table (framework and type) of the device, judges it on the families held out, and

@@ -85,6 +85,7 @@ int fit_operators(const GemmFitCommand& command, const EachRow& each_row, std::s
   KernelFitSettings settings{"gpu_operator_plan.yaml", "families"};
   settings.evaluations = 1500;
   settings.starts = 3;
+  settings.pooled_rows = 1000;
   KernelCalibration calibration(command, device, settings, operator_factors_folder(),
                                 kOperatorSplit, session);
   const OperatorTables read = read_operator_tables(command, device, each_row);

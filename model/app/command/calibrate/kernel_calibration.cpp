@@ -374,7 +374,7 @@ void KernelCalibration::keep_better(KernelFitTask& task, const std::vector<std::
                                     KernelFit& fit) const {
   const KernelFactorsLibrary so_far(folder_);
   const KernelFactorSet* earlier = so_far.find(device_.id, task.name);
-  if (earlier == nullptr || earlier->stated.like) return;
+  if (earlier == nullptr || !earlier->is_whole()) return;
   const FieldValues found(*task.fields);
   read_factor_set(*earlier, *task.fields);
   const double loss = loss_of(task, rows);
@@ -414,7 +414,7 @@ std::vector<RatioSample> KernelCalibration::cross_samples(KernelFitTask& task,
         task.fit.size(), [&](std::size_t i) { return part.at(task.fit[i].family) == left; });
     std::vector<std::size_t> drawn = draw_rows(others.size(), settings_.rows, seed());
     for (std::size_t& place : drawn) place = others[place];
-    if (!set.stated.like) {
+    if (set.is_whole()) {
       search(task, drawn);
     } else {
       search_own(task, set, drawn);
@@ -433,7 +433,7 @@ std::vector<RatioSample> KernelCalibration::cross_samples(KernelFitTask& task,
 std::vector<std::string> KernelCalibration::free_factors(KernelFitTask& task,
                                                          const KernelFactorSet& set) const {
   std::vector<std::string> free;
-  if (set.stated.like) {
+  if (!set.is_whole()) {
     for (const auto& text : set.stated.own) free.push_back(text.first);
     return free;
   }

@@ -76,9 +76,22 @@ struct KernelFitSettings {
   std::size_t rows = 1500;
   int evaluations = 700;
   int starts = 1;
+  std::size_t pooled_rows = 250;  // of a table, that values are chosen on by pool()
   // Where so few families are held out that they tell no interval, it is made from those that are
   // fitted to, each predicted by a fit without it.
   bool leaves_families_out = true;
+};
+
+class KernelCalibration;
+
+// Tables of one chip after another, prepared to be fitted at once.
+struct PooledTasks {
+  struct Member {
+    KernelCalibration* calibration;
+    KernelFitTask* task;
+  };
+  std::vector<Member> members;
+  std::function<void()> next;  // prepares those of the next chip; empty: there is none
 };
 
 // Fits the tables of a device, each in a process of its own, or judges again what is known of them,
@@ -102,8 +115,7 @@ class KernelCalibration {
     if (names.empty() && !tables.empty())
       throw UserError("no table is left to fit; measure more shapes");
     if (!command_.pool.empty()) {
-      std::vector<KernelFitTask*> tasks;
-      prepare_all(names, 0, tables, prepare, tasks);
+      prepare_all(names, 0, tables, prepare);
       command_.keep_factors = true;  // what follows judges them
     }
     run_all(names, [&](const std::string& name) {
@@ -126,13 +138,16 @@ class KernelCalibration {
     return task;
   }
 
-  // All tables from `next` on are prepared at once, for pool().
+  // All tables from `next` on are prepared at once, then those of the next chip, for pool().
   template <class Row, class Prepare>
   void prepare_all(const std::vector<std::string>& names, std::size_t next,
-                   const std::map<std::string, KernelTable<Row>>& tables, const Prepare& prepare,
-                   std::vector<KernelFitTask*>& tasks) {
+                   const std::map<std::string, KernelTable<Row>>& tables, const Prepare& prepare) {
     if (next == names.size()) {
-      pool(tasks);
+      if (command_.pooled->next) {
+        command_.pooled->next();
+      } else {
+        pool(command_.pooled->members);
+      }
       return;
     }
     const KernelTable<Row>& table = tables.at(names[next]);
@@ -140,14 +155,17 @@ class KernelCalibration {
     bool is_ready = false;
     prepare(table, task, [&] {
       is_ready = true;
-      tasks.push_back(&task);
-      prepare_all(names, next + 1, tables, prepare, tasks);
+      command_.pooled->members.push_back({this, &task});
+      prepare_all(names, next + 1, tables, prepare);
     });
-    if (!is_ready) prepare_all(names, next + 1, tables, prepare, tasks);
+    if (!is_ready) prepare_all(names, next + 1, tables, prepare);
   }
   // Gives up values of their own that the tables can share (pooled_calibration.cpp), and writes
   // what is left. UserError where a table was not fitted yet.
-  void pool(const std::vector<KernelFitTask*>& tasks);
+  static void pool(const std::vector<PooledTasks::Member>& members);
+  KernelFactorSet pooled_set(KernelFitTask& task, const std::map<std::string, double>& own,
+                             const std::map<std::string, double>& values,
+                             const std::map<std::string, double>& start) const;
   // Does the table tell how certain its factors are? A warning says where it does not.
   bool is_enough(const std::string& name, const std::vector<KernelSample>& fit,
                  bool has_held_out) const;

@@ -13,12 +13,14 @@
 #include "model/app/command/calibrate/kernel_calibration.hpp"
 #include "model/app/terminal/output.hpp"
 #include "model/base/number_text.hpp"
+#include "model/base/text.hpp"
 
 namespace foretell {
 namespace {
 
-constexpr std::size_t kPooledRows = 250;  // of a table, that its values are chosen on
-constexpr double kPoint = 0.01;           // of percentage
+namespace fs = std::filesystem;
+
+constexpr double kPoint = 0.01;  // of percentage
 constexpr double kMostPoints = 100;
 
 double points(const std::string& option, const std::string& text) {
@@ -56,69 +58,163 @@ void assign(FieldList& fields, const std::map<std::string, double>& values) {
   }
 }
 
+// The texts of what `fields` hold of the values of one's own.
+FactorTexts stated_of(const FieldList& fields, const std::map<std::string, double>& own) {
+  FactorTexts stated;
+  for (const auto& text : factor_texts(fields)) {
+    if (own.count(text.first) > 0) stated.push_back(text);
+  }
+  return stated;
+}
+
 std::size_t family_count(const KernelFitTask& task) {
   std::set<std::string> families;
   for (const KernelSample& row : task.fit) families.insert(row.family);
   return families.size();
 }
 
+using Places = std::map<std::pair<std::string, std::string>, std::size_t>;  // by device and table
+
+// Tables that have values in common with chips that are not among `places`.
+std::set<std::string> shared_with_others(const KernelFactorsLibrary& so_far, const Places& places) {
+  std::set<std::string> names;
+  for (const KernelFactorsFile& file : so_far.files()) {
+    for (const KernelFactorSet& set : file.sets) {
+      const bool is_here = places.count({file.device, set.table}) > 0;
+      if (set.stated.has_common && !is_here) names.insert(set.table);
+    }
+  }
+  return names;
+}
+
+// Places among `tables` of what several chips have in common, by table. They are added.
+std::map<std::string, std::size_t> add_common(const KernelFactorsLibrary& so_far,
+                                              const Places& places,
+                                              std::vector<PooledTable>& tables) {
+  std::map<std::string, std::size_t> chips;
+  for (const PooledTable& table : tables) ++chips[table.name];
+  const std::set<std::string> closed = shared_with_others(so_far, places);
+  std::map<std::string, std::size_t> commons;
+  for (const auto& entry : places) {
+    const auto& [device, name] = entry.first;
+    PooledTable& table = tables[entry.second];
+    const bool is_closed = closed.count(name) > 0;
+    if (is_closed ? !so_far.find(device, name)->stated.has_common : chips.at(name) < 2) continue;
+    const auto [place, is_new] = commons.emplace(name, tables.size());
+    table.common = place->second;
+    const std::set<std::string> fixed = table.fixed;
+    if (is_new) {
+      PooledTable common;
+      common.name = name;
+      common.fields = table.fields;
+      common.is_closed = is_closed;
+      if (const FactorTexts* texts = so_far.common(name)) {
+        common.start = numbers_of(*texts, *common.fields);
+      }
+      tables.push_back(std::move(common));
+    }
+    tables[place->second].fixed.insert(fixed.begin(), fixed.end());
+  }
+  return commons;
+}
+
 }  // namespace
 
-void KernelCalibration::pool(const std::vector<KernelFitTask*>& tasks) {
-  read_known_factors();
-  const KernelFactorsLibrary so_far(folder_);  // what lies in the folder of --output is no input
+// The set of a table with the values that it states.
+KernelFactorSet KernelCalibration::pooled_set(KernelFitTask& task,
+                                              const std::map<std::string, double>& own,
+                                              const std::map<std::string, double>& values,
+                                              const std::map<std::string, double>& start) const {
+  KernelFactorSet set = *KernelFactorsLibrary(folder_).find(device_.id, task.name);
+  assign(*task.fields, start);
+  const std::vector<std::size_t> drawn = draw_rows(task.fit.size(), settings_.rows, seed());
+  const double before = loss_of(task, drawn);
+  assign(*task.fields, values);
+  const double loss = loss_of(task, drawn);
+  set.factors = factor_texts(*task.fields);
+  set.stated.own = stated_of(*task.fields, own);
+  set.fitted_on = fmt::format(
+      "{} of {} rows of {} {}, MAPE {:.2f} %, {} values of its own, fitted "
+      "with the other tables",
+      drawn.size(), task.fit.size(), family_count(task), settings_.families, loss * 100,
+      own.size());
+  command_.output_lines->say(
+      fmt::format("{} {}: {} values of its own, MAPE {:.2f} % (was {:.2f})\n", device_.id,
+                  task.name, own.size(), loss * 100, before * 100));
+  return set;
+}
+
+void KernelCalibration::pool(const std::vector<PooledTasks::Member>& members) {
+  const GemmFitCommand& command = members.front().calibration->command_;
   PoolOptions options;
-  options.mean_gives = command_.pool_mean.empty() ? 0 : points("--pool-mean", command_.pool_mean);
-  const double gives = points("--pool", command_.pool);
-  std::map<std::string, std::size_t> places;
-  for (std::size_t t = 0; t < tasks.size(); ++t) places[tasks[t]->name] = t;
+  options.mean_gives = command.pool_mean.empty() ? 0 : points("--pool-mean", command.pool_mean);
+  const double gives = points("--pool", command.pool);
+  // What lies in the folder of --output is no input.
+  const KernelFactorsLibrary so_far(members.front().calibration->folder_);
+  Places places;
   std::vector<PooledTable> tables;
   std::vector<std::optional<FactorParent>> like;
-  for (KernelFitTask* task : tasks) {
-    const KernelFactorSet* set = so_far.find(device_.id, task->name);
+  for (const auto& [calibration, task] : members) {
+    places[{calibration->device_.id, task->name}] = tables.size();
+    calibration->read_known_factors();
+    const KernelFactorSet* set = so_far.find(calibration->device_.id, task->name);
     if (set == nullptr) {
       throw UserError(
           fmt::format("--pool: {} on {} has no factors yet; fit it without --pool first",
-                      task->name, device_.id));
+                      task->name, calibration->device_.id));
     }
     PooledTable table;
     table.name = task->name;
     table.fields = task->fields;
-    const std::vector<std::string> fixed = load_start(*task);
+    const std::vector<std::string> fixed = calibration->load_start(*task);
     table.fixed.insert(fixed.begin(), fixed.end());
     table.start = numbers_of(set->factors, *task->fields);
-    const std::optional<SharingRule> rule = sharing_rule(task->name);
+    const std::optional<SharingRule> rule = calibration->sharing_rule(task->name);
     like.push_back(rule ? std::optional(rule->like) : set->stated.like);
-    if (like.back()) {
-      const auto place = places.find(like.back()->table);
-      if (like.back()->device == device_.id && place != places.end()) {
-        table.parent = place->second;
-      } else {
-        const auto* given = known_->find(like.back()->device, like.back()->table);
-        if (given == nullptr) throw missing_parent(device_.id, task->name, *like.back());
-        table.given = numbers_of(given->factors, *task->fields);
-      }
-    }
-    const std::vector<std::size_t> rows = draw_rows(task->fit.size(), kPooledRows, seed());
-    table.loss = [task, rows] { return loss_of(*task, rows); };
+    const std::vector<std::size_t> rows =
+        draw_rows(task->fit.size(), calibration->settings_.pooled_rows, calibration->seed());
+    table.loss = [task = task, rows] { return loss_of(*task, rows); };
     assign(*task->fields, table.start);
     table.most = table.loss() + gives;
     tables.push_back(std::move(table));
   }
-  const PooledFit fit = fit_pooled(tables, options);
-  for (std::size_t t = 0; t < tables.size(); ++t) {
-    KernelFitTask& task = *tasks[t];
-    KernelFactorSet set = *so_far.find(device_.id, task.name);
-    assign(*task.fields, tables[t].start);
-    const std::vector<std::size_t> drawn = draw_rows(task.fit.size(), settings_.rows, seed());
-    const double before = loss_of(task, drawn);
-    assign(*task.fields, fit.values[t]);
-    const double loss = loss_of(task, drawn);
-    set.factors = factor_texts(*task.fields);
-    set.stated.own.clear();
-    for (const auto& text : set.factors) {
-      if (fit.own[t].count(text.first) > 0) set.stated.own.push_back(text);
+  for (std::size_t t = 0; t < members.size(); ++t) {
+    if (!like[t]) continue;
+    const auto place = places.find({like[t]->device, like[t]->table});
+    if (place != places.end()) {
+      tables[t].parent = place->second;
+      continue;
     }
+    const KernelCalibration& calibration = *members[t].calibration;
+    const auto* given = calibration.known_->find(like[t]->device, like[t]->table);
+    if (given == nullptr) throw missing_parent(calibration.device_.id, tables[t].name, *like[t]);
+    tables[t].given = numbers_of(given->factors, *tables[t].fields);
+  }
+  const std::map<std::string, std::size_t> commons = add_common(so_far, places, tables);
+  const PooledFit fit = fit_pooled(tables, options);
+  const fs::path common_path =
+      members.front().calibration->path_.parent_path() / (std::string(kCommonDevice) + ".yaml");
+  KernelFactorsFile common{kCommonDevice, "", {}};
+  if (fs::exists(common_path)) {
+    common = parse_kernel_factors(read_text_file(common_path), common_path.string());
+  }
+  for (const auto& [name, place] : commons) {
+    if (fit.own[place].empty() || tables[place].is_closed) continue;
+    KernelFactorSet set;
+    set.table = name;
+    assign(*tables[place].fields, fit.own[place]);
+    set.factors = stated_of(*tables[place].fields, fit.own[place]);
+    std::vector<std::string> chips;
+    for (const auto& member : members) {
+      if (member.task->name == name) chips.push_back(member.calibration->device_.id);
+    }
+    set.fitted_on = join(chips, ", ");
+    put_factor_set(common, std::move(set));
+  }
+  for (std::size_t t = 0; t < members.size(); ++t) {
+    KernelCalibration& calibration = *members[t].calibration;
+    KernelFactorSet set =
+        calibration.pooled_set(*members[t].task, fit.own[t], fit.values[t], tables[t].start);
     set.stated.like = like[t];
     if (like[t]) {
       set.stated.like->without.clear();
@@ -129,17 +225,19 @@ void KernelCalibration::pool(const std::vector<KernelFitTask*>& tasks) {
         }
       }
     }
-    set.fitted_on = fmt::format(
-        "{} of {} rows of {} {}, MAPE {:.2f} %, {} values of its own, fitted with {} tables of the "
-        "chip",
-        drawn.size(), task.fit.size(), family_count(task), settings_.families, loss * 100,
-        set.stated.own.size(), tables.size());
-    command_.output_lines->say(
-        fmt::format("{} {}: {} values of its own, MAPE {:.2f} % (was {:.2f})\n", device_.id,
-                    task.name, set.stated.own.size(), loss * 100, before * 100));
-    put_factor_set(file_, std::move(set));
+    const auto has_place = commons.find(tables[t].name);
+    const bool stays = like[t] && like[t]->table == tables[t].name;
+    set.stated.has_common =
+        !stays && has_place != commons.end() && !fit.own[has_place->second].empty();
+    put_factor_set(calibration.file_, std::move(set));
   }
-  write_text(path_.string(), kernel_factors_text(file_));
+  for (const auto& member : members) {
+    const KernelCalibration& calibration = *member.calibration;
+    write_text(calibration.path_.string(), kernel_factors_text(calibration.file_));
+  }
+  if (!common.sets.empty()) {
+    write_text(common_path.string(), kernel_factors_text(common));
+  }
 }
 
 }  // namespace foretell
