@@ -5,6 +5,7 @@
 
 #include "hw/spec/shared/kernel_shapes.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/number_text.hpp"
 
 namespace foretell {
 namespace {
@@ -23,7 +24,7 @@ int bits_of_rate(const std::string& rate) {
   constexpr const char* kDigits = "0123456789";
   const std::size_t digits = rate.find_first_of(kDigits);
   FORETELL_CHECK(digits != std::string::npos, "rates of a chip end in their bits");
-  return std::stoi(rate.substr(digits));
+  return static_cast<int>(leading_number(rate.substr(digits)).value);
 }
 
 EnergyWork gemm_energy_work(const EnergyGemm& shape, OperandType type) {
