@@ -141,16 +141,22 @@ std::string nearest_unit(std::string_view unit, const std::vector<std::string>& 
   return nearest_name(unit, names);
 }
 
+std::string with_article(std::string_view noun) {
+  constexpr std::string_view kVowels = "aeiou";
+  const bool vowel = kVowels.find(noun.front()) != std::string_view::npos;
+  return fmt::format("{} {}", vowel ? "an" : "a", noun);
+}
+
 std::string wrong_unit(std::string_view text, std::string_view unit, const DimensionUnits& wanted) {
   if (const DimensionUnits* other = dimension_with_unit(unit)) {
-    return fmt::format("'{}' is a {}; expected a {} such as '{}'", text, other->name, wanted.name,
-                       wanted.example);
+    return fmt::format("'{}' is {}; expected {} such as '{}'", text, with_article(other->name),
+                       with_article(wanted.name), wanted.example);
   }
   const std::vector<std::string> names = unit_names(wanted);
   const std::string nearest = nearest_unit(unit, names);
   std::string message = fmt::format("'{}': unknown unit '{}'", text, unit);
   if (!nearest.empty()) message += fmt::format("; nearest is '{}'", nearest);
-  return message + fmt::format("; units of a {}: {}", wanted.name, join(names, ", "));
+  return message + fmt::format("; units of {}: {}", with_article(wanted.name), join(names, ", "));
 }
 
 }  // namespace

@@ -66,6 +66,8 @@ TEST(ParseQuantity, WrongDimensionIsNamed) {
             "'820 GB' is a data size; expected a data rate such as '820 GB/s'");
   EXPECT_EQ(unit_message([] { parse_quantity<Seconds>("64 cycles"); }),
             "'64 cycles' is a cycle count; expected a time such as '146 ns'");
+  EXPECT_EQ(unit_message([] { parse_quantity<Seconds>("1 J"); }),
+            "'1 J' is an amount of energy; expected a time such as '146 ns'");
 }
 
 TEST(ParseQuantity, UnknownUnitNamesTheNearest) {

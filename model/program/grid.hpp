@@ -78,7 +78,7 @@ struct Grid {
   LinkExchange exchange;
   UnitTimes busy;
   Bytes moved;
-  EnergyWork work;               // arithmetic; bytes are those above
+  EnergyWork work;               // arithmetic; bytes are those above unless it states some of L2
   std::string unit;              // that it mainly uses: "tensor", "vector", "memory"
   std::int32_t op = -1;          // operator it belongs to, for attribution
   std::uint32_t first_wait = 0;  // into Program::waits

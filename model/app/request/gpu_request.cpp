@@ -330,7 +330,7 @@ void resolve_power(GpuRequest& resolved) {
   const double least = std::ceil(idle.value() / facts.limit_share);
   if (resolved.power_limit < Watts(least) || resolved.power_limit > device.power) {
     throw UserError(fmt::format(
-        "power-limit: {} takes {:.0f} to {:.0f} W, not {:.0f} W: it draws {:.0f} W with its clocks "
+        "power-limit: {} takes {:.0f} to {:.0f} W, not {:.6g} W: it draws {:.0f} W with its clocks "
         "up before any work",
         device.name, least, device.power.value(), resolved.power_limit.value(), idle.value()));
   }

@@ -126,17 +126,9 @@ void read_experts(const std::string& kernel, const ShapeSizes& shape, PowerRow& 
   layer.ep = shape.count("moe_ep_size");
   layer.distribution = shape.text_or("distribution", layer.distribution);
   check_experts_shape(layer);
-  EnergyExperts sizes;
-  sizes.loads = expert_loads(layer);
-  sizes.hidden = static_cast<double>(layer.hidden);
-  sizes.intermediate = static_cast<double>(layer.intermediate) / static_cast<double>(layer.tp);
-  sizes.top_k = static_cast<double>(layer.top_k);
-  const LayerKernelFacts& facts = kKernels.facts(kernel + ' ' + type);
-  sizes.walks_all = facts.all_choices;
-  sizes.activates = facts.activates;
-  if (const LayerTile* tile = untuned_tile(facts, device_of(row.gpu), layer)) sizes.tile = *tile;
-  if (kernel.find("nongated") != std::string::npos) sizes.matrices = 2;
-  row.work = experts_energy_work(sizes, matrix_type(type));
+  layer.gated = kernel.find("nongated") == std::string::npos;
+  row.work = experts_work(kKernels.facts(kernel + ' ' + type), device_of(row.gpu), layer,
+                          expert_loads(layer), matrix_type(type));
   row.experts = static_cast<double>(layer.experts);
   row.kernel_class = "experts " + type;
   row.family = fmt::format("experts {} {} {} {}", shape.text("hidden_size"),

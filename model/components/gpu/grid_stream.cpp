@@ -26,10 +26,11 @@ void GridStream::launch() {
 
 void GridStream::count(const Grid& grid, Ticks time, EnergyWork& work) {
   work += grid.work;
+  work.busy += to_seconds(time);
+  if (grid.work.l2 > Bytes(0)) return;
   work.dram += grid.dram_bytes;
   // A byte of memory crosses from L2 to the SMs as well.
   work.l2 += std::max(grid.l2_bytes, grid.dram_bytes);
-  work.busy += to_seconds(time);
 }
 
 void GridStream::grid_ended(Ticks drained) {

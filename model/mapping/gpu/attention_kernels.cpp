@@ -6,6 +6,7 @@
 
 #include "hw/spec/shared/kernel_shapes.hpp"
 #include "model/timing/gpu/cta_schedule.hpp"
+#include "model/timing/gpu/energy_work.hpp"
 
 namespace foretell {
 namespace {
@@ -62,6 +63,32 @@ void note_bounds(const GpuDeviceSpec& device, const AttentionType& type, const A
   kernel.busy[WorkUnit::kDram] = kernel.dram_bytes / kernel.dram_rate;
   kernel.busy[WorkUnit::kL2] = kernel.l2_bytes / kernel.l2_rate;
   kernel.busy[WorkUnit::kReduction] = kernel.tail;
+}
+
+// As the closed form, to which energies are fitted, counts it; but for keys that are in L2. Keys
+// that an indexer chose have no such form: their arithmetic is that of the graph.
+void count_work(const AttentionDimensions& attention, AttentionPhase phase,
+                const AttentionType& type, Grid& kernel, MappedOp& op) {
+  const auto window = static_cast<double>(attention.window);
+  EnergyAttention sizes;
+  sizes.batch = static_cast<double>(attention.batch);
+  sizes.queries = static_cast<double>(attention.queries);
+  sizes.keys = static_cast<double>(attention.keys);
+  sizes.heads = static_cast<double>(attention.heads);
+  sizes.key_heads = static_cast<double>(attention.kv_heads);
+  sizes.head_dim = static_cast<double>(attention.head_dim);
+  const double before = std::max(0.0, sizes.keys - sizes.queries);
+  const bool is_masked = attention.causal || attention.queries == 1;
+  if (attention.selected > 0 || (!is_masked && window > 0)) return;
+  const bool tokens = phase == AttentionPhase::kGeneration;
+  sizes.pairs = !is_masked ? sizes.queries * sizes.keys
+                : tokens   ? scored_pairs(sizes.queries, before, window)
+                           : executed_pairs(sizes.queries, before, window);
+  if (tokens && window > 0) sizes.keys = std::min(window, sizes.keys);
+  const OperandType operands{bits_of_rate(type.rate), type.query_bytes};
+  kernel.work = attention_energy_work(sizes, operands, type.key_bytes);
+  kernel.work.dram = kernel.dram_bytes;
+  op.is_counted = true;
 }
 
 }  // namespace
@@ -139,6 +166,7 @@ void AttentionKernels::add(const AttentionDimensions& attention, const Attention
   Grid kernel = std::move(plan.program.kernels.back());
   kernel.dram_bytes = dram;
   note_bounds(device_, type, plan.work, kernel, op);
+  count_work(attention, shape.phase, type, kernel, op);
   op.note = chosen.note;
   op.program.kernels.push_back(std::move(kernel));
   op.intervals80.push_back(chosen.interval80);

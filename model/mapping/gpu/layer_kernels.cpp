@@ -162,7 +162,15 @@ bool LayerKernels::add_experts(const ExpertShape& shape, DType compute, DType we
   experts.experts = shape.experts;
   if (shape.held > 0) experts.ep = std::max<std::int64_t>(1, shape.experts / shape.held);
   op.engine = "tensor";
-  take(own, experts_kernels(call_of(own), experts, load_of(shape)), op);
+  experts.gated = shape.gated;
+  const ExpertLoad load = load_of(shape);
+  take(own, experts_kernels(call_of(own), experts, load), op);
+  const OperandType operands{bits_of_rate(own.type.rate), own.type.weight_bytes,
+                             own.type.activation_bytes};
+  const EnergyWork work = experts_work(own.facts, device_.id, experts, {load}, operands);
+  const double share = 1 / static_cast<double>(op.program.kernels.size());
+  for (Grid& kernel : op.program.kernels) kernel.work = work * share;
+  op.is_counted = true;
   return true;
 }
 

@@ -76,8 +76,8 @@ class GpuMapper final : public FusedWalk<MappedOp> {
 
  private:
   void count(const FusedOp& fused, MappedOp& op) override {
-    if (op.program.kernels.empty()) return;
-    op.program.kernels.back().work = operation_counts(graph_, fused, mapping_.precision);
+    if (op.program.kernels.empty() || op.is_counted) return;
+    op.program.kernels.back().work += operation_counts(graph_, fused, mapping_.precision);
   }
 
   void keep(TensorId whole, Bytes bytes) override { l2_.touch(whole, bytes); }

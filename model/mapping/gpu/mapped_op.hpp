@@ -16,7 +16,8 @@ struct MappedOp {
   GridSequence program;
   // measured / predicted of kernels like each of the program: 80 % lay between.
   std::vector<std::pair<double, double>> intervals80;
-  std::string engine;  // "tensor", "vector", "memory", "link"
+  bool is_counted = false;  // kernels state their arithmetic and bytes (Grid::work)
+  std::string engine;       // "tensor", "vector", "memory", "link"
   Flops flops;
   // Of the largest kernel: its name, thread blocks per slot of the chip, and the share of the
   // slots that is at work while it runs. Empty and 0 for kernels without thread blocks.

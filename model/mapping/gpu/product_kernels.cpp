@@ -6,6 +6,7 @@
 #include <map>
 
 #include "model/mapping/gpu/gemm.hpp"
+#include "model/timing/gpu/energy_work.hpp"
 #include "model/timing/gpu/gemm_library.hpp"
 #include "model/timing/gpu/tile_fit.hpp"
 
@@ -51,6 +52,17 @@ std::vector<CtaRun> uneven_blocks(const GemmTiming& timing, const Product& produ
     for (const CtaRun& run : one.kernels.back().ctas) add_ctas(all, run.count, run.duration);
   }
   return std::move(all.ctas);
+}
+
+// Of L2 as the closed form, to which energies are fitted, counts them.
+void count_bytes(const Product& product, const GemmType& type, Grid& kernel) {
+  const OperandType operands{bits_of_rate(type.rate), type.weight_bytes, type.activation_bytes};
+  const auto add = [&](std::int64_t rows, double times) {
+    kernel.work.l2 += gemm_energy_work({rows, product.n, product.k}, operands).l2 * times;
+  };
+  for (const std::int64_t rows : product.rows) add(rows, 1);
+  if (product.rows.empty()) add(product.m, static_cast<double>(product.batch));
+  kernel.work.dram = kernel.dram_bytes;
 }
 
 }  // namespace
@@ -146,6 +158,7 @@ void ProductKernels::add(const Product& product, MappedOp& op) {
   if (!product.rows.empty() && chosen.thread_blocks == 0) {
     kernel.ctas = uneven_blocks(timing, product, chosen);
   }
+  if (!product.is_convolution) count_bytes(product, kernels.type, kernel);
   op.program.kernels.push_back(std::move(kernel));
   op.intervals80.push_back(kernels.interval80);
 }

@@ -1,6 +1,7 @@
 #include "model/mapping/shared/operation_counts.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <string_view>
 
@@ -25,7 +26,7 @@ double operand_bits(const Graph& graph, const FusedOp& fused, const PrecisionPol
     const Tensor& weight = graph.tensor(fused.weights.front());
     if (size_of(weight.dtype).value() > compute) bytes = size_of(precision.vector).value();
   }
-  return kBitsPerByte * bytes;
+  return std::floor(kBitsPerByte * bytes);  // without scales
 }
 
 bool is_special(std::string_view kind) {

@@ -4,6 +4,8 @@
 #include <cmath>
 
 #include "hw/spec/shared/kernel_shapes.hpp"
+#include "model/base/errors.hpp"
+#include "model/base/number_text.hpp"
 
 namespace foretell {
 namespace {
@@ -14,7 +16,16 @@ constexpr double kWide = 2;  // bytes of activations and results
 double tile_side() { return kernel_shapes().products.energy_tile; }
 double whole_tiles(double side) { return std::ceil(side / tile_side()); }
 
+double left_bytes(OperandType type) { return type.left_bytes > 0 ? type.left_bytes : type.bytes; }
+
 }  // namespace
+
+int bits_of_rate(const std::string& rate) {
+  constexpr const char* kDigits = "0123456789";
+  const std::size_t digits = rate.find_first_of(kDigits);
+  FORETELL_CHECK(digits != std::string::npos, "rates of a chip end in their bits");
+  return static_cast<int>(leading_number(rate.substr(digits)).value);
+}
 
 EnergyWork gemm_energy_work(const EnergyGemm& shape, OperandType type) {
   const auto m = static_cast<double>(shape.m);
@@ -22,8 +33,8 @@ EnergyWork gemm_energy_work(const EnergyGemm& shape, OperandType type) {
   const auto k = static_cast<double>(shape.k);
   EnergyWork work;
   add_matrix_flops(work, type.bits, Flops(2 * m * n * k));
-  work.dram = Bytes((m * k + n * k) * type.bytes + m * n * kWide);
-  work.l2 = Bytes((whole_tiles(m) * n * k + whole_tiles(n) * m * k) * type.bytes);
+  work.dram = Bytes(m * k * left_bytes(type) + n * k * type.bytes + m * n * kWide);
+  work.l2 = Bytes(whole_tiles(m) * n * k * type.bytes + whole_tiles(n) * m * k * left_bytes(type));
   return work;
 }
 
@@ -84,7 +95,7 @@ EnergyWork experts_energy_work(const EnergyExperts& shape, OperandType type) {
     const double passed = kWide * (rows + walked) * (shape.hidden + shape.intermediate);
     work.dram += share * Bytes(hit * weights * type.bytes + passed);
     const double inputs = multiplied * weights / tile_columns;
-    work.l2 += share * Bytes((row_tiles * weights + inputs) * type.bytes + passed);
+    work.l2 += share * Bytes(row_tiles * weights * type.bytes + inputs * left_bytes(type) + passed);
   }
   return work;
 }

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "model/timing/gpu/expert_loads.hpp"
@@ -15,8 +16,11 @@ namespace foretell {
 // Width of a matrix type: 4, 8 or 16 bits of an operand, and the bytes that one takes with scales.
 struct OperandType {
   int bits = 16;
-  double bytes = 2;
+  double bytes = 2;       // of weights
+  double left_bytes = 0;  // of activations, where they are not as wide as weights; else 0
 };
+// Of the rate of a chip that counts for it: "bf16" has 16.
+int bits_of_rate(const std::string& rate);
 
 struct EnergyGemm {
   std::int64_t m = 0;

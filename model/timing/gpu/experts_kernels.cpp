@@ -85,6 +85,23 @@ const LayerTile* untuned_tile(const LayerKernelFacts& facts, const std::string& 
   return nullptr;
 }
 
+EnergyWork experts_work(const LayerKernelFacts& facts, const std::string& device,
+                        const ExpertsShape& shape, std::vector<ExpertLoad> loads,
+                        OperandType type) {
+  constexpr int kWithGate = 3;
+  constexpr int kWithoutGate = 2;
+  EnergyExperts sizes;
+  sizes.loads = std::move(loads);
+  sizes.hidden = static_cast<double>(shape.hidden);
+  sizes.intermediate = static_cast<double>(shape.intermediate) / static_cast<double>(shape.tp);
+  sizes.top_k = static_cast<double>(shape.top_k);
+  sizes.walks_all = facts.all_choices;
+  sizes.activates = facts.activates;
+  if (const LayerTile* tile = untuned_tile(facts, device, shape)) sizes.tile = *tile;
+  sizes.matrices = shape.gated ? kWithGate : kWithoutGate;
+  return experts_energy_work(sizes, type);
+}
+
 GridSequence experts_kernels(const LayerCall& call, const ExpertsShape& shape,
                              const ExpertLoad& load) {
   const auto hidden = static_cast<double>(shape.hidden);

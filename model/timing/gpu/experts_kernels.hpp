@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "model/timing/gpu/energy_work.hpp"
 #include "model/timing/gpu/expert_loads.hpp"
 #include "model/timing/gpu/layer_call.hpp"
 
@@ -18,6 +19,11 @@ namespace foretell {
 // nothing of others.
 const LayerTile* untuned_tile(const LayerKernelFacts& facts, const std::string& device,
                               const ExpertsShape& shape);
+
+// What the layer does on the GPU that counts, the mean over the loads: the only count of experts,
+// of rows of tables as of networks.
+EnergyWork experts_work(const LayerKernelFacts& facts, const std::string& device,
+                        const ExpertsShape& shape, std::vector<ExpertLoad> loads, OperandType type);
 
 GridSequence experts_kernels(const LayerCall& call, const ExpertsShape& shape,
                              const ExpertLoad& load);

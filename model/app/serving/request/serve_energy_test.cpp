@@ -113,6 +113,7 @@ TEST(ServeEnergy, WhatCannotBeSaysWhatCan) {
     return std::string();
   };
   EXPECT_THAT(refusal("50W", ""), HasSubstr("takes 130 to 700 W, not 50 W"));
+  EXPECT_THAT(refusal("1e99W", ""), HasSubstr("not 1e+99 W"));
   EXPECT_THAT(refusal("", "9GHz"), HasSubstr("not at 9000 MHz"));
   EXPECT_THAT(refusal("warm", ""), HasSubstr("write 500W"));
 }
