@@ -31,15 +31,15 @@ std::size_t count_of(const std::string& kind) {
 }
 
 TEST(FittedValues, KernelsHaveFew) {
-  EXPECT_LE(count_of("gemm"), 158U);
-  EXPECT_LE(count_of("attention"), 366U);
+  EXPECT_LE(count_of("gemm"), 220U);
+  EXPECT_LE(count_of("attention"), 406U);
   EXPECT_LE(count_of("attention_block"), 163U);
-  EXPECT_LE(count_of("operator"), 284U);
+  EXPECT_LE(count_of("operator"), 299U);
   EXPECT_LE(count_of("experts"), 186U);
   EXPECT_LE(count_of("mla"), 119U);
   EXPECT_LE(count_of("mla_products"), 65U);
   EXPECT_LE(count_of("state_space"), 101U);
-  EXPECT_LE(count_of("collective"), 46U);
+  EXPECT_LE(count_of("collective"), 50U);
   EXPECT_LE(count_of("expert_exchange"), 43U);
 }
 
@@ -52,7 +52,7 @@ TEST(FittedValues, AllKindsTogetherDoNotGrow) {
     all += count_of(kind);
   }
   RecordProperty("all", static_cast<int>(all));
-  EXPECT_LE(all, 1531U);
+  EXPECT_LE(all, 1652U);
 }
 
 TEST(FittedValues, ATableThatIsLikeAnotherStatesTheFewerPart) {
@@ -60,7 +60,7 @@ TEST(FittedValues, ATableThatIsLikeAnotherStatesTheFewerPart) {
     std::size_t shared = 0;
     for (const StatedFactors& set : stated_of(kind)) {
       if (!set.like) continue;
-      EXPECT_LE(set.own.size(), 12U) << kind << ", like " << set.like->table;
+      EXPECT_LE(set.own.size(), 11U) << kind << ", like " << set.like->table;
       ++shared;
     }
     EXPECT_GE(3 * shared, stated_of(kind).size()) << kind;  // at least a third of the tables

@@ -308,16 +308,15 @@ class Fuser : private FusionWalk {
           op.inputs[0] != first.inputs[0])
         continue;
       if (is_weight(op.inputs[1]) && op.layer == first.layer &&
-          have_one_format(op.inputs[1], first.inputs[1]) && can_be_merged(reader))
+          have_one_type(op.inputs[1], first.inputs[1]) && can_be_merged(reader))
         siblings.push_back(reader);
     }
     return siblings;
   }
 
-  // A router keeps its type where what stands beside it is quantised, and is a product of its own.
-  bool have_one_format(TensorId a, TensorId b) const {
-    return graph_.tensor(a).is_kept == graph_.tensor(b).is_kept &&
-           graph_.tensor(a).dtype == graph_.tensor(b).dtype;
+  // Weights of one product are of one type: a router beside quantised products is one of its own.
+  bool have_one_type(TensorId a, TensorId b) const {
+    return graph_.tensor(a).dtype == graph_.tensor(b).dtype;
   }
 
   // An activation rides in the epilogue of its product, unless a gate multiplies with another.

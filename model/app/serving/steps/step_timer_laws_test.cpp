@@ -59,8 +59,8 @@ TEST(StepTimerLaws, InterpolationIsWithinHalfAPercentOfExact) {
   EXPECT_LT(worst, 0.03);  // a single step, between two waves of thread blocks
 }
 
-// Attention that is executed apart from its network takes what it takes inside; half a percent is
-// what boards that run at their limit give or take.
+// Attention that is executed apart from its network takes what it takes inside; a percent is what
+// boards that run at their limit give or take.
 TEST(StepTimerLaws, AttentionAloneTakesWhatItTakesInItsNetwork) {
   for (const char* network : {"Llama-3.1-8B", "Qwen3-30B-A3B", "gpt-oss-20b"}) {
     Request request = experts_on_eight();
@@ -76,7 +76,7 @@ TEST(StepTimerLaws, AttentionAloneTakesWhatItTakesInItsNetwork) {
       StepShape prompt;
       prompt.chunks = {{positions, 0}};
       prompt.finished_prompts = 1;
-      EXPECT_NEAR(alone.time(prompt, 0).total / inside.time(prompt, 0).total, 1, 0.005)
+      EXPECT_NEAR(alone.time(prompt, 0).total / inside.time(prompt, 0).total, 1, 0.01)
           << network << " " << positions;
     }
   }
@@ -351,10 +351,11 @@ TEST(StepTimerLaws, StagesTogetherAreTheNetwork) {
       sum.handover += time.handover;
       EXPECT_EQ(time.handover > Seconds(0), stage < 2);
     }
-    EXPECT_NEAR(sum.total / all.total, 1, 1e-9);
-    EXPECT_NEAR(sum.attention / all.attention, 1, 1e-9);
+    // Boards at their limit slow the steps of each stage by what that stage draws.
+    EXPECT_NEAR(sum.total / all.total, 1, 1e-3);
+    EXPECT_NEAR(sum.attention / all.attention, 1, 1e-3);
     EXPECT_DOUBLE_EQ(sum.launches, all.launches);
-    EXPECT_NEAR(sum.energy / all.energy, 1, 1e-6);
+    EXPECT_NEAR(sum.energy / all.energy, 1, 1e-3);
     EXPECT_LT(sum.handover.value(), 0.1 * all.total.value());
   }
   Bytes weights;
