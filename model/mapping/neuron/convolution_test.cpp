@@ -118,8 +118,8 @@ TEST(NeuronConvolution, ImagesThatOthersReadTooAreMadeNarrowOnce) {
     made.last = made.graph.add_op("sum", "Add", {made.last, residual ? image : first});
     std::size_t count = 0;
     std::uint32_t pixels = 0;
-    for (const Instruction& i :
-         mapped(made, precision).engine(static_cast<std::size_t>(Engine::kVector))) {
+    const auto program = mapped(made, precision);
+    for (const Instruction& i : program.engine(static_cast<std::size_t>(Engine::kVector))) {
       if (i.opcode != Opcode::kTensorCopy) continue;
       ++count;
       pixels += i.n;
