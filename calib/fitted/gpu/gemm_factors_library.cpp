@@ -130,7 +130,7 @@ ChosenGemmFactors GemmFactorsLibrary::choose(const GpuDeviceSpec& device,
           from, scaled_otherwise ? kernel_libraries().choice().scaled_in_pipe : framework, similar);
       if (found == nullptr) continue;
       if (found->fitted_devices.empty()) {
-        throw missing_parent(from, found->table, *found->stated.like);
+        throw missing_sets(from, found->table, found->stated);
       }
       ChosenGemmFactors chosen{numbers_of(*found), "", from};
       if (has_no_quantising_pass(dtype)) {

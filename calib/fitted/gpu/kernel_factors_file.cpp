@@ -251,7 +251,7 @@ ChosenFactorSet KernelFactorsLibrary::choose(const GpuDeviceSpec& device,
     for (const std::string& table : tables) {
       const KernelFactorSet* set = find(from, table);
       if (set == nullptr) continue;
-      if (set->fitted_devices.empty()) throw missing_parent(from, set->table, *set->stated.like);
+      if (set->fitted_devices.empty()) throw missing_sets(from, set->table, set->stated);
       ChosenFactorSet chosen{*set, from};
       if (from != device.id) {
         std::tie(chosen.set.interval_low, chosen.set.interval_high) =

@@ -61,7 +61,9 @@ std::optional<ResolvedFactors> resolve_factors(const std::string& device, const 
     add(stated->own);
     const bool stays = stated->like && stated->like->table == place.second;
     if (stated->has_common && !stays) {
-      if (const FactorTexts* texts = common(place.second)) add(*texts);
+      const FactorTexts* texts = common(place.second);
+      if (texts == nullptr) return std::nullopt;
+      add(*texts);
     }
     if (!stated->like) return resolved;
     without.insert(stated->like->without.begin(), stated->like->without.end());
@@ -75,6 +77,15 @@ UserError missing_parent(const std::string& device, const std::string& table,
       "factors of {} on {} are like those of {} on {}, which are not there or not whole; "
       "`foretell calibrate fit --device {}` makes them",
       table, device, like.table, like.device, like.device));
+}
+
+UserError missing_sets(const std::string& device, const std::string& table,
+                       const StatedFactors& stated) {
+  if (!stated.has_common) return missing_parent(device, table, *stated.like);
+  return UserError(fmt::format(
+      "factors of {} on {} say `common: true`, and common.yaml beside them has no such table{}: "
+      "state it there, or leave `common` out",
+      table, device, stated.like ? ", or what they are like is not there" : ""));
 }
 
 }  // namespace foretell

@@ -55,12 +55,16 @@ using FindStated =
 using FindCommon = std::function<const FactorTexts*(const std::string& table)>;
 
 // All factors of a table, own ones before those of the set that it is like, and so on. Nothing when
-// a set on the way is not there. UserError for sets that take from one another in a ring.
+// a set on the way, or what one has in common, is not there. UserError for sets that take from one
+// another in a ring.
 std::optional<ResolvedFactors> resolve_factors(const std::string& device, const std::string& table,
                                                const FindStated& find, const FindCommon& common);
 
 // For a table whose like is not there.
 UserError missing_parent(const std::string& device, const std::string& table,
                          const FactorParent& like);
+// For a table that resolve_factors has nothing for.
+UserError missing_sets(const std::string& device, const std::string& table,
+                       const StatedFactors& stated);
 
 }  // namespace foretell

@@ -111,6 +111,18 @@ TEST_F(SharedFiles, ATableTakesWhatItDoesNotStateFromAnotherChip) {
   EXPECT_THROW(library.choose(h200, {"t"}), UserError);
 }
 
+TEST_F(SharedFiles, ATableWithNothingInCommonSaysWhatIsMissing) {
+  write("h200-sxm",
+        std::string("  - table: t\n") + kHead + "    common: true\n    factors: {launch: 9 us}\n");
+  try {
+    KernelFactorsLibrary(folder).choose(h200, {"t"});
+    FAIL() << "no error";
+  } catch (const UserError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("factors of t on h200-sxm say `common: true`"));
+    EXPECT_THAT(error.what(), HasSubstr("common.yaml beside them has no such table"));
+  }
+}
+
 TEST_F(SharedFiles, ATableWithoutTheOneItIsLikeSaysWhatIsMissing) {
   write("h200-sxm", std::string("  - table: t\n") + kHead +
                         "    like: {device: h100-sxm, table: other}\n    factors: {}\n");
