@@ -61,6 +61,12 @@ std::vector<AlikeLayers> with_ends(const std::vector<AlikeLayers>& kinds, bool w
   return parts;
 }
 
+// Some read keys and values of earlier ones, so that none can be left out.
+bool share_caches(const std::vector<LayerPart>& layers) {
+  return std::any_of(layers.begin(), layers.end(),
+                     [](const LayerPart& layer) { return layer.mixer.reads_earlier; });
+}
+
 std::int64_t mean_positions(const StepShape& shape) {
   return std::max<std::int64_t>(1, (shape.decode_positions + shape.decodes / 2) / shape.decodes);
 }
@@ -163,9 +169,7 @@ void GpuStepTimer::keep_one_of_each_kind() {
   reduced_.request = resolved_;
   const std::int64_t layers = resolved_.model.layers;
   std::vector<LayerPart>& parts = reduced_.request.model.parts_of_decoder.layers;
-  const bool shares_caches = std::any_of(
-      parts.begin(), parts.end(), [](const LayerPart& part) { return part.mixer.reads_earlier; });
-  if (shares_caches) {
+  if (share_caches(parts)) {
     std::vector<AlikeLayers> each;
     for (std::int64_t layer = 0; layer < layers; ++layer) each.push_back({layer, 1, {layer}});
     return count_layers(each);
@@ -218,9 +222,7 @@ void GpuStepTimer::keep_attention_of_each_kind() {
   const Graph graph = build_pass_graph(request, pass, request.request.tp);
   const std::vector<AlikeLayers> kinds = attention_kinds(graph, layers);
   std::vector<LayerPart>& parts = request.model.parts_of_decoder.layers;
-  const bool shares_caches = std::any_of(
-      parts.begin(), parts.end(), [](const LayerPart& part) { return part.mixer.reads_earlier; });
-  if (shares_caches || kinds.empty()) return;
+  if (share_caches(parts) || kinds.empty()) return;
   std::vector<LayerPart> kept;
   for (const AlikeLayers& kind : kinds) {
     if (!parts.empty()) kept.push_back(parts.at(static_cast<std::size_t>(kind.first)));
