@@ -8,7 +8,7 @@
 //     - devices: [inferentia2]     # each a list of patterns as file names have them; all unless it
 //       architectures: [hopper]    # says which
 //       tables: [trtllm context*]
-//       why: the launch cannot be told from that of another kernel
+//       why: the launch cannot be distinguished from that of another kernel
 //       fixed: [launch]            # what the search leaves as it is
 //       factors:
 //         launch: 2.1 us           # a start; how far the search may go is its own matter

@@ -76,7 +76,7 @@ class Pool {
   struct Saving {
     double cost;        // of the total, for each value that is saved
     Place place;        // whose value goes; of a common table: whose value comes
-    std::size_t but;    // kNone: of nobody
+    std::size_t but;    // kNone: of no table
     std::size_t saved;  // values
     double value;       // of who has it then; of no use where it is given
     bool operator<(const Saving& other) const {

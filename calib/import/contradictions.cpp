@@ -48,8 +48,8 @@ Contradictions::Contradictions(const TableLayout& layout, const CsvRow& header, 
     : tolerance_(tolerance) {
   const std::vector<std::string> measured = measured_columns(layout, header);
   for (std::size_t i = 0; i < header.size(); ++i) {
-    const bool told = layout.noted_conditions && header[i] == "notes";
-    if (told || !is_outcome(header[i], measured)) keys_.push_back(i);
+    const bool noted = layout.noted_conditions && header[i] == "notes";
+    if (noted || !is_outcome(header[i], measured)) keys_.push_back(i);
   }
   for (const std::string& name : measured) {
     const auto place = std::find(header.begin(), header.end(), name) - header.begin();

@@ -28,7 +28,7 @@ struct MeasuredTable {
   std::string cell(std::size_t row, const std::string& column) const;
 };
 
-// A file of JSON lines is told by its first character. Records are divided by kind and by the
+// A file of JSON lines is recognised by its first character. Records are divided by kind and by the
 // conditions that a whole table is predicted under: warm weights, launches by the host, sustained
 // load. What the file says of who measured, on what and when goes before `given`.
 //

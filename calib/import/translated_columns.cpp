@@ -45,7 +45,7 @@ std::string plain_name(const std::string& column) {
   return text;
 }
 
-// The columns that tables of some kind are told by.
+// The columns by which kinds of tables are distinguished.
 std::set<std::string> required_columns() {
   std::set<std::string> all = {"b", "m", "n", "k", "conv"};
   for (const TableLayout& layout : table_layouts()) {
@@ -65,7 +65,7 @@ bool is_own(const CsvRow& header, const std::string& column) {
   });
 }
 
-// What a column is called here; "" for one that is nobody's, or that the header has already.
+// What a column is called here; "" for one that no kind reads, or that the header has already.
 std::string meant_name(const CsvRow& header, const std::string& column) {
   static const std::set<std::string> kRequired = required_columns();
   const std::string name = plain_name(column);

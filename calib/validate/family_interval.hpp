@@ -1,4 +1,4 @@
-// The 80 % interval of the next family of measurements (a service that nobody measured) where
+// The 80 % interval of the next family of measurements (an unmeasured service) where
 // families are few, their rows have long tails and nothing was fitted to single families: a part
 // within a family and a part between families, each of which counts the same.
 //
@@ -8,8 +8,8 @@
 // https://doi.org/10.1080/01621459.1993.10476408). The error of a row is the one of its family and
 // its own: of G families and N rows their variances are sum of m^2 / (G - C) with G - C degrees of
 // freedom, and mean of s^2 with N - G. C is how many levels were chosen with the families in view
-// (the host times of an engine are one): so many of the m are smaller than those of a family that
-// nobody has seen. The half width is t(0.9, n) times the root of the sum, n after Satterthwaite
+// (the host times of an engine are one): this many of the m are smaller than those of an
+// unseen family. The half width is t(0.9, n) times the root of the sum, n after Satterthwaite
 // (1946, https://doi.org/10.2307/3002019).
 #pragma once
 

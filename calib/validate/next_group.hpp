@@ -1,4 +1,4 @@
-// The 80 % interval of the next group of measurements (a network that nobody measured), made of
+// The 80 % interval of the next group of measurements (an unmeasured network), made of
 // groups that were: how far single rows lie from the middle of their group, and how far the middles
 // lie from the prediction. Wider where the nearest row that was judged is far.
 //
@@ -10,7 +10,7 @@
 // leverage h of a group, its errors are 1 / (1 - h) times as large without it as with it, those of
 // the next group sqrt(1 - h²) times as large as the former (least squares: variances s² / (1 - h),
 // s² (1 - h) and s² (1 + h); Cook and Weisberg 1982, Residuals and Influence in Regression, ch. 2),
-// and so much they count.
+// and have this weight.
 //
 // The mean square of the errors of a group is one draw of the spread that the next group will have;
 // all its rows count as one. Of G groups of a class the half width is t(0.9, G + 4) s,
@@ -84,7 +84,8 @@ std::vector<NextGroup> next_groups(const std::vector<std::vector<GroupSample>>& 
 Interval at_distance(const Interval& interval, double per_octave, double usual_octaves,
                      double octaves);
 
-// An interval for a release that is so many older than the newest that was judged; no less than 0.
+// An interval for a release that is this many releases older than the newest that was judged; no
+// less than 0.
 Interval at_release(const Interval& interval, double per_release, double releases);
 
 }  // namespace foretell

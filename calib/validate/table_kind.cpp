@@ -135,8 +135,8 @@ const TableLayout& recognise_table(const CsvRow& header, const std::string& path
     if (fits(layout, header)) return layout;
     kinds += "\n  " + layout.name + ": " + join(layout.required, ", ");
   }
-  throw UserError(path +
-                  ":1: the header fits no kind of table; a kind is told by its columns:" + kinds);
+  throw UserError(
+      path + ":1: the header fits no kind of table; a kind is recognised by its columns:" + kinds);
 }
 
 }  // namespace foretell

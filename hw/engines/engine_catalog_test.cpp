@@ -40,7 +40,7 @@ TEST(EngineCatalog, EveryFileLoadsAndFollowsItsRules) {
     EXPECT_EQ(spec.id, id);
     EXPECT_GE(spec.limits.max_tokens, spec.limits.max_sequences > 2048 ? 1 : 128) << id;
     if (spec.schedule.preemption == "never") {
-      EXPECT_EQ(spec.schedule.admission, "full") << id << ": nobody would give blocks back";
+      EXPECT_EQ(spec.schedule.admission, "full") << id << ": nothing would give blocks back";
     }
   }
 }

@@ -64,7 +64,7 @@ void fields(FieldList& list, EngineSchedule& schedule) {
                      "Half of a step exchanges with the experts while the other half computes.");
   list.optional_text("room_first", schedule.room_first, {},
                      "Separate workers begin a prompt when the one that makes its answer has a "
-                     "place and KV blocks for it, and for so many tokens of every request there; "
+                     "place and KV blocks for it, and for this many tokens of every request there; "
                      "no: they begin at once.");
 }
 
@@ -118,7 +118,7 @@ void fields(FieldList& list, EngineHost& host) {
                      "Architecture of the devices where kernels are compiled when they are first "
                      "called; otherwise on all.");
   list.optional_text("cold", host.cold, {"yes", "no"},
-                     "Nobody warmed the server up before the requests that count.");
+                     "The server was not warmed up before the requests that count.");
   list.text("overlap", host.overlap, {"yes", "no"},
             "The host works while the GPU does: it prepares a step while the one before it runs, "
             "so that who comes later joins the step after that.");

@@ -43,7 +43,7 @@ struct EngineSchedule {
   std::string two_batch;      // yes | no: experts of one half of a step exchange while the other
                               // half computes; "" stands for no
   std::string room_first;     // separate workers begin a prompt when the one that makes its answer
-                              // has room for it and for so many tokens of each request; "": at once
+                           // has room for it and for this many tokens of each request; "": at once
 };
 
 struct EngineMemory {
@@ -72,8 +72,8 @@ struct EngineHost {
   Seconds per_answer;        // of a request, for each answer that is being sent when it comes
   Seconds per_prompt_token;  // of what turns texts into tokens, one request after another
   Seconds per_launch;        // of a kernel in a step without a graph
-  // Of a server that nobody warmed up (`cold`): kernels are compiled and loaded when they are first
-  // called.
+  // Of a server that was not warmed up (`cold`): kernels are compiled and loaded when they are
+  // first called.
   Seconds first_prompt;  // besides, of the first step with a prompt
   Seconds first_piece;   // … with a later piece of a prompt that reads latents, by other kernels
   std::string first_on;  // architecture of the devices where it is so; "": of all

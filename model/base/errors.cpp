@@ -84,6 +84,21 @@ std::string longest_within(const std::string& wanted, const std::vector<std::str
   return longest;
 }
 
+// The shortest name whose first words, at least two, are the given ones: "bert-base" begins
+// "bert-base-uncased".
+std::string shortest_begun(const std::string& wanted, const std::vector<std::string>& candidates) {
+  const std::vector<std::string> given = words_of(wanted);
+  std::string shortest;
+  if (given.size() < 2) return shortest;
+  for (const std::string& candidate : candidates) {
+    const std::vector<std::string> words = words_of(candidate);
+    if (words.size() < given.size() || !std::equal(given.begin(), given.end(), words.begin()))
+      continue;
+    if (shortest.empty() || candidate.size() < shortest.size()) shortest = candidate;
+  }
+  return shortest;
+}
+
 // The command that lists what there is of a kind.
 std::string where_to_look(std::string_view kind) {
   for (const char* listed : {"system", "device"}) {
@@ -114,6 +129,8 @@ std::string nearest_name(std::string_view given, const std::vector<std::string>&
   if (!nearest.empty() && best <= kSlips) return nearest;
   const std::string within = longest_within(wanted, candidates);
   if (!within.empty()) return within;
+  const std::string begun = shortest_begun(wanted, candidates);
+  if (!begun.empty()) return begun;
   return nearest.empty() ? shortest_holding(wanted, candidates) : nearest;
 }
 

@@ -35,6 +35,7 @@ TEST(NearestName, APartOfANameFindsTheShortestThatHasIt) {
   EXPECT_EQ(nearest_name("bert", networks), "bert-base-uncased");
   EXPECT_EQ(nearest_name("BERT-LARG", networks), "bert-large-uncased");
   EXPECT_EQ(nearest_name("bert-bas", {"albert-base-v2", "bert-base-uncased"}), "bert-base-uncased");
+  EXPECT_EQ(nearest_name("bert-base", {"roberta-base", "bert-base-uncased"}), "bert-base-uncased");
   EXPECT_EQ(nearest_name("be", networks), "");  // too short to tell
 }
 

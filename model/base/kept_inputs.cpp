@@ -16,7 +16,7 @@ Kept::~Kept() { innermost_kept = outer_; }
 Kept* Kept::innermost() { return innermost_kept; }
 
 Kept& require_kept() {
-  FORETELL_CHECK(innermost_kept != nullptr, "nobody owns what is kept: make a Kept first");
+  FORETELL_CHECK(innermost_kept != nullptr, "what is kept has no owner: make a Kept first");
   return *innermost_kept;
 }
 

@@ -26,7 +26,7 @@ class Kept {
   Kept(const Kept&) = delete;
   Kept& operator=(const Kept&) = delete;
 
-  // The innermost one; null where nobody keeps anything.
+  // The innermost one; null where there is none.
   static Kept* innermost();
 
   // The one T of this run, made when it is first asked for.
@@ -51,7 +51,7 @@ class Kept {
 
 Kept& require_kept();  // the innermost one; InternalError where there is none
 
-// The one T of the run. Requires that somebody runs.
+// The one T of the run. Requires a run.
 template <class T>
 T& kept() {
   return require_kept().of<T>();

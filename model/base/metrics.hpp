@@ -35,7 +35,7 @@ struct OperatorMetrics {
 struct ResourceMetrics {
   std::string path;    // "chip0.core0.tensor"
   double busy = 0;     // share of the call it worked
-  double stalled = 0;  // share it had work but waited for somebody else
+  double stalled = 0;  // share it had work but waited for another
   Bytes bytes;         // bytes it moved (memories, DMA, links)
 };
 

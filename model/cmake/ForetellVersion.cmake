@@ -3,7 +3,7 @@
 #
 # The same file is the script that does it (cmake -P), so that template and call stay together.
 if(CMAKE_SCRIPT_MODE_FILE)
-  # safe.directory: a checkout that belongs to somebody else still has a commit.
+  # safe.directory: a checkout of another owner still has a commit.
   execute_process(
     COMMAND git -c safe.directory=* --no-optional-locks describe --always --dirty --abbrev=12 --exclude=*
     WORKING_DIRECTORY ${SOURCE_DIR} OUTPUT_VARIABLE COMMIT RESULT_VARIABLE status

@@ -1,5 +1,5 @@
 #!/bin/sh
-# No state that outlives a run: what changes belongs to an object that somebody makes and hands on,
+# No state that outlives a run: what changes belongs to an object that is passed on,
 # or to the run (model/base/kept_inputs.hpp). Constants are free. Tests may do what they like.
 #   check_statics.sh ROOT
 set -eu
@@ -11,7 +11,7 @@ model/components/shared/memory.cpp registered
 model/app/request/device_families.cpp all
 # which run is the innermost one
 model/base/kept_inputs.cpp innermost_kept
-# bytes that payloads of TLM point to; nobody reads what is written there
+# bytes that payloads of TLM point to; what is written there is not read
 model/components/shared/memory_access.cpp data
 # what the one simulation of the process failed with, as it passes through the library's C++ frames
 model/components/shared/simulation_context.cpp text

@@ -93,3 +93,12 @@ for reader in 'std::strtod(text, &end)' 'std::stoi (text)' 'atoll(text)' 'std::f
   plant model/base/y.cpp "  const double x = $reader;"
   finds check_numbers.sh 'model/base/y.cpp:1:'
 done
+
+clean_tree
+plant model/base/y.cpp '// Behindhand, so long, foretold.'
+passes check_words.sh 'words that hold one of the list'
+for words in '// The caller is told.' '// one kernel behind another' '  "so many tokens"'; do
+  clean_tree
+  plant model/base/y.cpp "$words"
+  finds check_words.sh 'model/base/y.cpp:1:'
+done

@@ -9,6 +9,11 @@ fail() {
   printf '\nerror: %s\n' "$*" >&2
   exit 1
 }
+# What was typed is wrong, as with foretell's own exit code.
+usage() {
+  printf '\nerror: usage: %s\n' "$*" >&2
+  exit 2
+}
 
 # timed PART COMMAND…: runs it; show_times says how long every part took so far.
 part_times=()

@@ -123,7 +123,7 @@ class FieldList {
 
   // The field of a path, created when it is a new entry of an open table; null when there is none.
   const Field* find(std::string_view path);
-  // The same, or a UserError with the nearest path; a group is told from a parameter.
+  // The same, or a UserError with the nearest path; a group is distinguished from a parameter.
   const Field& at(std::string_view path);
 
   bool is_group(std::string_view path) const;

@@ -74,7 +74,7 @@ long long parse_integer(std::string_view text);
 // equally short: 820e9 B/s is "820 GB/s". `value` is in base units and finite.
 std::string format_quantity(double value, Dimension dimension);
 
-// The same to six digits where that is shorter: what is calculated has digits that nobody wants,
+// The same to six digits where that is shorter: what is calculated has digits without meaning,
 // but 24 MiB stays 24 MiB.
 std::string short_quantity(double value, Dimension dimension);
 

@@ -59,7 +59,7 @@ class Interpolation {
     steps_.push_back({end, end - begin + 1, Seconds(mean_of(block))});
   }
 
-  // Blocks behind `low` and before `high`.
+  // Blocks after `low` and before `high`.
   void add_between(std::int64_t low, std::int64_t high) {
     if (high - low < 2) return;
     const std::int64_t middle = low + (high - low) / 2;

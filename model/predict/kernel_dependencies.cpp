@@ -14,18 +14,18 @@ void fill_dependencies(const Graph& graph, const std::vector<std::size_t>& count
   std::map<TensorId, std::size_t> writer;  // the kernel that wrote a tensor last
   std::size_t first = 0;
   for (std::size_t op = 0; op < fused.size(); ++op) {
-    const std::size_t behind = first + counts[op];
-    FORETELL_CHECK(behind <= kernels.size(), "kernels for every operation");
-    if (behind == first) continue;
+    const std::size_t end = first + counts[op];
+    FORETELL_CHECK(end <= kernels.size(), "kernels for every operation");
+    if (end == first) continue;
     std::set<std::size_t> sources;
     for (const TensorAccess& read : fused[op].reads) {
       const auto found = writer.find(read.tensor);
       if (found != writer.end()) sources.insert(found->second);
     }
     kernels[first].reads.assign(sources.begin(), sources.end());
-    for (std::size_t next = first + 1; next < behind; ++next) kernels[next].reads = {next - 1};
-    for (const TensorAccess& write : fused[op].writes) writer[write.tensor] = behind - 1;
-    first = behind;
+    for (std::size_t next = first + 1; next < end; ++next) kernels[next].reads = {next - 1};
+    for (const TensorAccess& write : fused[op].writes) writer[write.tensor] = end - 1;
+    first = end;
   }
 }
 

@@ -54,7 +54,7 @@ class SequenceParallel : public testing::TestWithParam<int> {
 
 INSTANTIATE_TEST_SUITE_P(Ranks, SequenceParallel, testing::Values(2, 4, 8));
 
-// But for the embeddings, which nobody gathers, and the last token of every core.
+// But for the embeddings, which are not gathered, and the last token of every core.
 TEST_P(SequenceParallel, EveryLinkCarriesTheBytesOfTheSums) {
   const std::vector<LinkTraffic> sums = prefill(false).execution.links;
   const std::vector<LinkTraffic> shares = prefill(true).execution.links;

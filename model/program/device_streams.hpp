@@ -21,7 +21,7 @@ std::vector<Stream> gpu_streams(bool host);
 Deps emit_grid(ProgramBuilder& builder, Grid grid, const Deps& after,
                std::size_t stream = kGridStream);
 
-// One behind the other, on behalf of no operator.
+// One after the other, on behalf of no operator.
 Program grids_in_order(const std::vector<Grid>& grids, const std::string& name = "kernels");
 
 // Of a CPU: loops.

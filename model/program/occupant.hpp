@@ -12,7 +12,7 @@ namespace foretell {
 
 using QueueLengths = std::array<std::uint32_t, kEngineCount>;
 
-// There from the begin of the first entry at or behind `from`, in any queue, until the last entry
+// There from the begin of the first entry at or after `from`, in any queue, until the last entry
 // in front of `until` has ended.
 struct Occupant {
   std::uint64_t bytes = 0;

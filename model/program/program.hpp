@@ -97,7 +97,7 @@ struct Program {
   const std::vector<Instruction>& engine(Engine which) const {
     return engine(static_cast<std::size_t>(which));
   }
-  // Behind those that there are; the streams of the engines are made where there are none.
+  // After those that there are; the streams of the engines are made where there are none.
   void add_ring(std::string ring, std::vector<Transfer> transfers);
   std::size_t ring_count() const;
   const std::vector<Transfer>& ring(std::size_t ring) const {

@@ -2,7 +2,7 @@
 //
 // A dependency set (Deps) is a vector clock: per queue, how many of its entries must have ended.
 // Because queues are in order, that is all there ever is to know. finish() gives every queue one
-// semaphore, numbers only the entries that somebody waits for, and drops waits that an earlier
+// semaphore, numbers only the entries that are waited for, and drops waits that an earlier
 // wait of the same queue already implies.
 #pragma once
 

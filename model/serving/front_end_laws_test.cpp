@@ -99,7 +99,7 @@ TEST(FrontEndLaws, ManyAnswersDelayARequest) {
 }
 
 // A host that works ahead prepares a step when the one before it begins: who comes later waits for
-// one step more; who finds nobody served waits for none.
+// one step more; who finds no other served waits for none.
 TEST(FrontEndLaws, AHostThatWorksAheadTakesNewRequestsAStepLater) {
   constexpr double kStep = 0.01;
   const auto mean_first = [](bool overlap, double rate, double output) {

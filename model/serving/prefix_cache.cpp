@@ -87,7 +87,7 @@ std::int64_t PrefixCache::load(std::int64_t key, std::int64_t most) {
   Chain& chain = chains_.at(key);
   const std::int64_t wanted = std::min(most, on_host(chain));
   if (wanted <= 0 || wanted > pool_.free() + evictable_) return 0;
-  on_host_.erase(chain.host_place);  // the chain is in use: nobody drops it meanwhile
+  on_host_.erase(chain.host_place);  // the chain is in use and not dropped meanwhile
   host_used_ -= wanted;
   host_room_ += wanted;
   make_room(wanted);
@@ -156,7 +156,7 @@ std::int64_t PrefixCache::adopt(const PrefixKeys& keys, std::int64_t hit, std::i
          extend(keys.own, std::max<std::int64_t>(0, hit - opening), full - opening);
 }
 
-// The last part first, so that it is evicted before those without which nobody finds it.
+// The last part first, so that it is evicted before those without which it cannot be found.
 void PrefixCache::release(const PrefixKeys& keys) {
   leave(keys.own);
   for (auto part = keys.opening.rbegin(); part != keys.opening.rend(); ++part) leave(part->key);

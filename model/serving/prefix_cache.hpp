@@ -51,7 +51,7 @@ class PrefixCache {
   // Evicts until this many blocks of the pool are free, or nothing is left to evict.
   void make_room(std::int64_t blocks);
 
-  std::int64_t evictable() const { return evictable_; }  // blocks that nobody uses
+  std::int64_t evictable() const { return evictable_; }  // unused blocks
   std::int64_t blocks() const { return blocks_; }        // all of the cache on the device
   std::int64_t host_blocks() const { return host_used_; }
   std::int64_t evicted() const { return evicted_; }      // so far
@@ -78,7 +78,7 @@ class PrefixCache {
 
   BlockPool& pool_;
   std::map<std::int64_t, Chain> chains_;
-  std::list<std::int64_t> idle_;     // chains that nobody uses, the longest unused first
+  std::list<std::int64_t> idle_;     // unused chains, the longest unused first
   std::list<std::int64_t> on_host_;  // likewise, by when they went there
   std::int64_t host_room_;           // free blocks there
   std::int64_t host_used_ = 0;

@@ -76,7 +76,7 @@ TEST(PrefixCacheLaws, CountsAgreeWhateverComes) {
     for (int i = 0; i < 5000; ++i) {
       pass_through(pool, cache, any(random) % 12, 1 + any(random) % 30);
       ASSERT_EQ(cache.blocks(), pool.used());
-      ASSERT_EQ(cache.evictable(), pool.used());  // nobody uses any now
+      ASSERT_EQ(cache.evictable(), pool.used());  // none is in use now
       ASSERT_GE(cache.host_blocks(), 0);
       ASSERT_LE(cache.host_blocks(), host);
     }

@@ -192,7 +192,7 @@ void Scheduler::preempt(Sequence* victim) {
   }
 }
 
-// Somebody gives blocks back; false when it is the one that asks, or nobody can.
+// A request gives blocks back; false when it is the one that asks, or none can.
 bool Scheduler::make_room(Sequence* asking) {
   if (rules_.preemption == Preemption::kNever || running_.empty()) return false;
   Sequence* victim = running_.back();

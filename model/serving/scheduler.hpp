@@ -77,7 +77,7 @@ class Scheduler {
   void add(Sequence* sequence) { waiting_.push_back(sequence); }
 
   // Answers that ended and keep their places in the next step: an engine that plans ahead of the
-  // GPU has not seen their end. Without others that run nobody waits for them.
+  // GPU has not seen their end. Without others that run they are not waited for.
   void hold_places(std::int64_t places) { held_places_ = places; }
 
   // Makes the next step and takes its blocks; the plan is valid until the next call.
@@ -92,7 +92,7 @@ class Scheduler {
 
   std::size_t running() const { return running_.size(); }
   std::size_t waiting() const { return waiting_.size() + away_.size(); }
-  // In use; those that the prefix cache keeps and nobody uses count as free.
+  // In use; those that the prefix cache keeps unused count as free.
   std::int64_t blocks_used() const { return pool_.used() - (cache_ ? cache_->evictable() : 0); }
   const BlockPool& pool() const { return pool_; }
   const PrefixCache* cache() const { return cache_.get(); }
@@ -144,7 +144,7 @@ class Scheduler {
   std::int64_t cached_tokens_ = 0;
   std::int64_t held_steps_ = 0;  // prompts were held back
   std::int64_t held_places_ = 0;
-  bool blocked_ = false;  // prefill first: a refusal for blocks holds until somebody leaves
+  bool blocked_ = false;  // prefill first: a refusal for blocks holds until a request leaves
 };
 
 }  // namespace foretell

@@ -65,7 +65,7 @@ TEST(Scheduler, DecodesAloneAreBoundByPlacesAlone) {
   EXPECT_EQ(scheduler.plan().decodes.size(), 40U);
 }
 
-// An answer whose end the host has not seen keeps its place for a step, but stops nobody where
+// An answer whose end the host has not seen keeps its place for a step, but stops no other where
 // nothing runs.
 TEST(Scheduler, PlacesOfAnswersThatJustEndedAreFreeAStepLater) {
   const WorkerRules rules = simple_rules(100, 2, 1000);
@@ -153,7 +153,7 @@ TEST(Scheduler, PromptsAreHeldBackToComeTogether) {
   Sequence c = sequence(2, 80, 3);
   scheduler.add(&a);
   const StepPlan& first = scheduler.plan();
-  EXPECT_EQ(chunks_of(first), (Chunks{{0, 70}}));  // nobody decodes
+  EXPECT_EQ(chunks_of(first), (Chunks{{0, 70}}));  // no request decodes
   end_step(scheduler, first);
   scheduler.add(&b);
   for (int step = 0; step < 3; ++step) {

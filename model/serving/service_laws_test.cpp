@@ -107,7 +107,7 @@ TEST(ServiceLaws, RanksGiveTheirExpertsTheTokensOfAll) {
 }
 
 // A look at new requests every N decode steps delays them by at most N steps, and by about half of
-// that where they come at any time; nobody waits for an idle worker.
+// that where they come at any time; no request waits for an idle worker.
 TEST(ServiceLaws, ALookEveryFewStepsDelaysFirstTokensByHalfOfIt) {
   constexpr double kStep = 0.01;
   constexpr std::int64_t kInterval = 20;

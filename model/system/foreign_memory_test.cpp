@@ -1,4 +1,4 @@
-// Somebody else's memory in the place of ours, for each kind of device.
+// A foreign memory in the place of ours, for each kind of device.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <tlm_utils/multi_passthrough_target_socket.h>

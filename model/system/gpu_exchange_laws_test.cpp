@@ -93,7 +93,7 @@ TEST(GpuExchangeLaws, EveryGpuByItselfTakesWhatLockStepTakes) {
   EXPECT_EQ(lock_step.times, all.times);
 }
 
-// Somebody else who sends to the second GPU from the start.
+// Another sends to the second GPU from the start.
 class Stranger : public sc_core::sc_module {
  public:
   SC_HAS_PROCESS(Stranger);

@@ -73,7 +73,7 @@ TEST(KernelTrace, KernelsThatRunAtTheSameTimeAreOnTracksOfTheirOwn) {
   EXPECT_THAT(trace.threads(), ::testing::IsSupersetOf({"launch", "tensor", "tensor (2)"}));
 }
 
-// 2 MB in the 2 us behind a launch of 1 us are 1 TB/s.
+// 2 MB in the 2 us after a launch of 1 us are 1 TB/s.
 TEST(KernelTrace, CountersIntegrateToTheBytes) {
   const std::vector<KernelRun> runs = three_kernels();
   const TraceCheck trace(traced({{"", runs}}));

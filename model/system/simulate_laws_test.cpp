@@ -82,7 +82,7 @@ TEST_P(SimulateLaws, TheCriticalPathExplainsTheWholeTime) {
   const Ticks total = std::accumulate(path.total.begin(), path.total.end(), Ticks{0});
   const Ticks device = chip.end - chip.call_begin;
   EXPECT_LE(total, device);
-  // The start latency of a transfer that waits for nobody comes before its first entry.
+  // The start latency of a transfer that waits for nothing comes before its first entry.
   EXPECT_GE(total, device - to_ticks(system.device.core.dma.start_latency));
   CriticalTimes by_operator{};
   for (const CriticalTimes& op : path.by_operator) {

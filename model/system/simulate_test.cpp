@@ -77,7 +77,7 @@ TEST(Simulate, ASimulationAfterAFailedOneIsNotDisturbed) {
 
 TEST(Simulate, ADeadlockSaysWhoWaitsForWhatOnWhichCore) {
   Program stuck = two_steps();
-  stuck.engine(Engine::kScalar).clear();  // nobody signals any more
+  stuck.engine(Engine::kScalar).clear();  // no signal comes any more
   EXPECT_EQ(failure(stuck),
             "program 'two' deadlocks on chip0.core0:\n"
             "  vector[0] tensor_copy waits for semaphore 'scalar' to reach 1; it is 0\n"

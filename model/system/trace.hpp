@@ -2,7 +2,7 @@
 // chrome://tracing open.
 //
 // One process per core with one thread per engine queue, DMA ring and queue of collectives; entries
-// of a queue that overlap (weights loaded behind a running matmul, transfers in flight) get further
+// of a queue that overlap (weights loaded during a running matmul, transfers in flight) get further
 // threads of the same name. One complete event per instruction and transfer, a flow arrow from
 // whatever decided when it began if that is an entry of another queue, and one more process with
 // the host's call overhead and the rate at which HBM is read and written. Counters: what each core

@@ -38,7 +38,7 @@ CounterChanges<2> served(const CounterChanges<2>& demanded, double most) {
     for (std::size_t i = 0; i < wanted.size(); ++i)
       wanted[i] = std::max(0.0, wanted[i] + now->second[i]);
     const double all = wanted[0] + wanted[1];
-    const double behind = waiting[0] + waiting[1];
+    const double late = waiting[0] + waiting[1];
     const auto next = std::next(now);
     const bool is_last = next == demanded.end();
     const Picoseconds begin = now->first;
@@ -48,14 +48,13 @@ CounterChanges<2> served(const CounterChanges<2>& demanded, double most) {
       give(begin, {wanted[0] * most / all, wanted[1] * most / all});
       for (std::size_t i = 0; i < wanted.size(); ++i)
         waiting[i] += (wanted[i] - given[i]) * static_cast<double>(length);
-    } else if (behind > kNothing && most > all * (1 + kNothing)) {
+    } else if (late > kNothing && most > all * (1 + kNothing)) {
       const double spare = most - all;
-      const auto needed = static_cast<Picoseconds>(std::ceil(behind / spare));
+      const auto needed = static_cast<Picoseconds>(std::ceil(late / spare));
       const bool enough = is_last || needed <= length;
       if (enough) length = needed;
-      const double extra = behind / static_cast<double>(needed);  // at most what is spare
-      give(begin,
-           {wanted[0] + extra * waiting[0] / behind, wanted[1] + extra * waiting[1] / behind});
+      const double extra = late / static_cast<double>(needed);  // at most what is spare
+      give(begin, {wanted[0] + extra * waiting[0] / late, wanted[1] + extra * waiting[1] / late});
       const double share = static_cast<double>(length) / static_cast<double>(needed);
       for (double& bytes : waiting) bytes *= enough ? 0 : 1 - share;
       if (enough) give(begin + length, wanted);

@@ -20,7 +20,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// A load, a matmul with weights behind it, and an activation on its result; the names need escapes.
+// A load, a matmul with weights after it, and an activation on its result; the names need escapes.
 Program small_program() {
   ProgramBuilder builder("small \"program\"");
   builder.begin_operator("a \"quoted\"\\\nname");
@@ -328,7 +328,7 @@ TEST(Trace, FollowsTheFormat) {
   }
 }
 
-// 3 bytes/ps for 10 ps where 2 can pass: 10 bytes follow in the 10 ps of 1 byte/ps behind them.
+// 3 bytes/ps for 10 ps where 2 can pass: 10 bytes follow in the 10 ps of 1 byte/ps after them.
 TEST(Trace, WhatTheMemoryCannotGiveFollows) {
   CounterChanges<2> demanded;
   add_rate(demanded, 0, 0, 10, 30.0);

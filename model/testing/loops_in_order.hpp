@@ -1,4 +1,4 @@
-// A program of loops alone, one behind the other.
+// A program of loops alone, one after the other.
 #pragma once
 
 #include <utility>

@@ -85,8 +85,8 @@ CREATE VIEW study_row AS
 )";
 }
 
-// SQLite wants files beside the database even to read it. Where nothing can be written, nobody else
-// writes either, and it is told so.
+// SQLite wants files beside the database even to read it. Where nothing can be written, no other
+// process writes either: the file is opened as immutable.
 std::string name_to_read(const std::string& path) {
   const std::filesystem::path folder = std::filesystem::absolute(path).parent_path();
   if (access(folder.c_str(), W_OK) == 0 || std::filesystem::exists(path + "-wal")) return path;
@@ -144,7 +144,7 @@ void Database::check_schema(StoreAccess access) {
   execute("PRAGMA journal_mode = WAL");
   execute("PRAGMA synchronous = NORMAL");
   transaction([&] {
-    // Looked at again: somebody else may have brought the file up in between.
+    // Looked at again: another process may have brought the file up in between.
     for (schema_ = number("PRAGMA user_version"); schema_ < kSchemaVersion; ++schema_)
       execute(kSchemas.at(static_cast<std::size_t>(schema_)));
     add_metrics();

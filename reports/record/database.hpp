@@ -1,7 +1,7 @@
 // The SQLite file that stores of records and of studies share: opening, schema, transactions.
 //
 // The schema has a number; a file with a lower one is brought up when it is opened to write, one
-// with a higher one is refused. Write-ahead log: readers are welcome while somebody writes.
+// with a higher one is refused. Write-ahead log: others read while one writes.
 #pragma once
 
 #include <SQLiteCpp/SQLiteCpp.h>
@@ -15,7 +15,7 @@ enum class StoreAccess { kRead, kWrite };
 class Database {
  public:
   // kWrite creates the file when there is none and tries a write, so that a path that cannot be
-  // written is found now. ":memory:" is a store that nobody keeps. UserError: no such file, not a
+  // written is found now. ":memory:" is a store that is not kept. UserError: no such file, not a
   // database, another program's database, written by a newer version.
   Database(const std::string& path, StoreAccess access);
 

@@ -40,7 +40,7 @@ Records usable(const std::vector<RunRecord>& records) {
 
 double throughput_of(const RunRecord& record) { return record.summary.throughput; }
 
-// The first of the records that nobody beats; null of none.
+// The first of the best records; null of none.
 const RunRecord* least(const Records& records,
                        const std::function<std::optional<double>(const RunRecord&)>& value) {
   const RunRecord* best = nullptr;

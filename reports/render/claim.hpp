@@ -1,4 +1,4 @@
-// A claim that somebody made, held against predictions.
+// A claim, held against predictions.
 #pragma once
 
 #include <map>

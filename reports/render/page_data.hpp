@@ -42,7 +42,7 @@ struct ObjectiveValues {
   std::vector<double> values;
 };
 
-// What stands behind the id of a source: title, place and edition.
+// What the id of a source stands for: title, place and edition.
 struct CitedSource {
   std::string id;
   std::string text;

@@ -62,7 +62,7 @@ TEST(ServiceText, WhatAllLoadsShareStandsAboveTheTable) {
   EXPECT_THAT(text, HasSubstr("input_len 128"));
   EXPECT_THAT(text, HasSubstr("1 requests/s"));
   EXPECT_THAT(text, HasSubstr("broken"));
-  EXPECT_THAT(text, Not(HasSubstr("J/token")));  // nobody knows the energy
+  EXPECT_THAT(text, Not(HasSubstr("J/token")));  // the energy is not known
   EXPECT_THAT(services_markdown("A <b>", {service_at("1", 1, true)}), HasSubstr("# A \\<b"));
 }
 

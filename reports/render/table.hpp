@@ -43,7 +43,7 @@ std::string in_colour(const std::string& text);
 
 std::string render_markdown(const Table& table);
 
-// Text of somebody else within Markdown: no tag, link, emphasis, or heading comes of it, and it
+// Foreign text within Markdown: no tag, link, emphasis, or heading comes of it, and it
 // stays on its line.
 std::string markdown_text(const std::string& text);
 

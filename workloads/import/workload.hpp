@@ -16,7 +16,7 @@ namespace foretell {
 enum class Phase {
   kForward,  // every token at once, without a cache
   kPrefill,  // the prompt: fills the KV cache, yields the logits of its last token
-  kDecode,   // new tokens behind what the KV cache holds
+  kDecode,   // new tokens after what the KV cache holds
 };
 
 inline constexpr std::int64_t kLastLayer = -1;  // whichever number it has

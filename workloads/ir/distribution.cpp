@@ -11,7 +11,7 @@ namespace {
 
 using Points = std::vector<Distribution::Point>;
 
-// Rounding of sums must not push a share of 0.9 behind the point that holds it.
+// Rounding of sums must not push a share of 0.9 past the point that holds it.
 constexpr double kRounding = 1e-12;
 
 Points thinned(Points points) {

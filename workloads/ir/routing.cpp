@@ -151,7 +151,7 @@ std::vector<double> equal_loads(const RoutedTokens& routed) {
 }
 
 // Rows of the rank that has most of them, where every token chooses experts with equal chances. The
-// rows of a rank are nearly normal around the mean, and the largest of so many lies where Blom's
+// rows of a rank are nearly normal around the mean, and the largest of this many lies where Blom's
 // formula has the expected largest of a normal sample (Statistical Estimates and Transformed
 // Beta-Variables, 1958). Choices of a token differ, which narrows the spread, and so do copies,
 // which each get an even share of the rows of their expert.
@@ -203,7 +203,7 @@ std::vector<double> rows_of_equal_experts(const RoutedTokens& routed, bool by_ch
   return mine;
 }
 
-// Scaled to `rows` rows; nobody gets more than every token.
+// Scaled to `rows` rows; no expert gets more than every token.
 std::vector<double> scaled(std::vector<double> loads, double rows, double most) {
   for (int round = 0; round < 8; ++round) {
     double fixed = 0;

@@ -44,7 +44,7 @@ void fields(FieldList& list, AttentionFactors& factors) {
              "More per call when kernels of their own bring the query heads of keys together.");
   list.value("head", factors.head, kStepLatency, "Of every query head, spread over the SMs.");
   list.value("cold_stream", factors.cold_stream, kTime,
-             "A stream from DRAM reaches its rate so much later.");
+             "A stream from DRAM reaches its rate this much later.");
   list.value("cold_bytes", factors.cold_bytes, {Bytes(0), Bytes(1e10)},
              "Length of a stream that feels most of cold_stream.");
   list.value("window_block", factors.window_block, kStepLatency,

@@ -39,7 +39,7 @@ struct AttentionFactors {
   // Tokens.
   Seconds regroup;      // more per call when kernels of their own bring query heads together
   Cycles head;          // of every query head, spread over the SMs
-  Seconds cold_stream;  // a stream from DRAM reaches its rate so much later …
+  Seconds cold_stream;  // a stream from DRAM reaches its rate this much later …
   Bytes cold_bytes;     // … once it is much longer than this
   Cycles window_block;  // more per thread block when a window cuts the sequence
   CommonFactors common = common_factors();  // what all of them share

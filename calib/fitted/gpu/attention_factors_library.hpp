@@ -45,7 +45,7 @@ class AttentionFactorsLibrary {
 std::filesystem::path attention_factors_folder();
 
 // What is left without any fitted number: full rates, no latency but `launch`. The exponentials of
-// the special function units hide behind the products as far as these take longer.
+// the special function units are hidden by the products as far as these take longer.
 AttentionFactors ideal_attention_factors(const GpuDeviceSpec& device, const std::string& type,
                                          double head_dim);
 

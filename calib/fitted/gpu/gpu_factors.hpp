@@ -83,7 +83,7 @@ class GpuFactors {
 
   // What whole layers of attention of a table (attention_block_factors.hpp) showed to be added to
   // their kernels: on the device or its nearest neighbour; nothing with "none", of a table that
-  // nobody has, and after take_kernels_alone().
+  // was not fitted, and after take_kernels_alone().
   std::optional<ChosenOperatorFactors<AttentionBlockFactors>> attention_block(
       const std::string& table) const;
   // Operators then take the time of their kernels alone: what layers add is fitted to the rest.

@@ -32,7 +32,7 @@ void fields(FieldList& list, ProductFactors& factors) {
   list.value("winograd", factors.winograd, {0, 10},
              "Rate of the fused Winograd kernel, of that of a product.");
   list.value("transform", factors.transform, {0, 100},
-             "Times that transforms ahead of and behind Winograd's products move their bytes.");
+             "Times that transforms before and after Winograd's products move their bytes.");
   fields(list, factors.host);
 }
 

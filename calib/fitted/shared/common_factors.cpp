@@ -65,7 +65,7 @@ void fields(FieldList& list, CommonFactors& factors) {
              {BytesPerCycle(0), BytesPerCycle(1e3)},
              "Least rate of an SM in passes that a kernel has on another architecture.");
   list.value("unmeasured_interval", factors.unmeasured_interval, {1, 100},
-             "Times as wide is an interval on a chip that nobody measured.");
+             "The interval on a chip that was not measured is this many times as wide.");
   list.value("kernel_correlation", factors.kernel_correlation, kShare,
              "Of the errors of two kernels of one network.");
 }

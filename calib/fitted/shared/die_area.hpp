@@ -7,8 +7,8 @@
 // (hw/process/nodes.yaml), counts those of the device with its overrides. An unchanged device has
 // the published area; a changed one adds what the parts differ by:
 // area = published * parts(changed) / parts(published).
-// A device of NeuronCores whose dies nobody published has the sum of the parts that it states, each
-// of the size that it has on published dies, on a process that is assumed (`unpublished` of
+// A device of NeuronCores whose dies are not published has the sum of the parts that it states,
+// each of the size that it has on published dies, on a process that is assumed (`unpublished` of
 // hw/process/dies.yaml). What its dies hold beside them is not known: less than they have.
 // Cost: wafer / (gross dies * yield) + memory + package. Gross dies pi r^2 / A - pi 2 r / sqrt(2
 // A), yield (1 + A D / a)^-a of a negative binomial, of the rest a share is sold with fewer SMs.

@@ -8,7 +8,7 @@
 //     factors: {dram: {value: 92, interval80: [85, 99], unit: pJ/B, identified: yes}, …}
 //
 // What is not fitted is stated, mostly assumed, in `energies` of hw/energy: what GPUs were not
-// measured at, and all of devices whose power nobody published (constants of the process, a band in
+// measured at, and all of devices whose power is not published (constants of the process, a band in
 // interval80, never calibrated).
 #pragma once
 

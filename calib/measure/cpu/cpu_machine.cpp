@@ -25,7 +25,7 @@ using Clock = std::chrono::steady_clock;
 constexpr double kBatchSeconds = 100e-6;   // that calls are timed together for
 constexpr double kRepeatSeconds = 1.5e-3;  // of work in one repeat
 constexpr double kMinSweep = 64e6;         // bytes
-constexpr double kMinTicks = 5;            // below, the share of others is not told
+constexpr double kMinTicks = 5;            // below, the share of others cannot be resolved
 constexpr int kAtOnce = 5;                 // attempts under load before there are pauses
 
 double seconds_since(Clock::time_point start) {

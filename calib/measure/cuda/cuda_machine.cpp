@@ -173,7 +173,7 @@ class CudaMachine : public MeasuredMachine {
     return static_cast<int>(std::clamp(kBurstSeconds / seconds, 1.0, wanted));
   }
 
-  // With a hold the first event is recorded when all of the batch is queued behind it, so that the
+  // With a hold the first event is recorded when all of the batch is queued after it, so that the
   // time between the events is the GPU's alone.
   double once(const Batch& batch, bool held) const {
     if (held) launch_hold(stream_.get());

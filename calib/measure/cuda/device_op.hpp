@@ -35,7 +35,7 @@ std::unique_ptr<DeviceOp> make_kernel_op(const MeasureTask& task, int copies);
 // Bytes of what make_device_op() has `copies` of.
 double rotating_bytes(const MeasureTask& task);
 
-// Names and versions of the libraries behind products and convolutions.
+// Names and versions of the libraries that run products and convolutions.
 std::string gemm_software();
 std::string conv_software();  // says so when this program was built without
 

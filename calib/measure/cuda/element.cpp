@@ -42,7 +42,7 @@ double value_of(std::uint32_t bits, Element element) {
   const auto mantissa = static_cast<double>(bits & mantissa_mask);
   const auto exponent = static_cast<int>((bits >> format.mantissa_bits) & exponent_mask);
   const double sign = ((bits >> (format.mantissa_bits + format.exponent_bits)) & 1U) != 0 ? -1 : 1;
-  // FP8 E4M3 has no infinity; what is one elsewhere is told by the exponent.
+  // FP8 E4M3 has no infinity; what is one elsewhere is recognised by the exponent.
   if (element != Element::kFloat8 && exponent == static_cast<int>(exponent_mask)) {
     return mantissa != 0 ? std::nan("") : sign * HUGE_VAL;
   }

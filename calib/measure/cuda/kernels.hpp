@@ -44,7 +44,7 @@ void launch_stream_triad(const float* a, const float* b, float* out, std::int64_
                          cudaStream_t stream);  // a + 3 b
 
 // Keeps the stream busy for a few tens of microseconds and touches no memory, so that what is
-// queued behind it starts without waiting for the host.
+// queued after it starts without waiting for the host.
 void launch_hold(cudaStream_t stream);
 
 // Adds 1 to what `counter` points to, by one thread; nothing when it is null.

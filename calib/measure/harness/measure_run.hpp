@@ -19,7 +19,7 @@ struct MeasureRunOptions {
   int attempts = 3;     // of a noisy point; the one with the least spread is kept
   std::ostream* messages = nullptr;
   bool terminal = false;  // messages go to a terminal: a progress bar is welcome
-  // Times that the whole plan is gone through: what disturbs a machine for seconds is told only by
+  // Times that the whole plan is gone through: what disturbs a machine for seconds shows only in
   // measuring a point again much later. With several, each record has its state "round".
   int rounds = 1;
   int most_rounds = 1;      // of points whose two shortest rounds do not agree
@@ -41,7 +41,7 @@ MeasureRunResult run_measurements(MeasuredMachine& machine, const std::vector<Me
                                   const std::vector<MeasureTask>& tasks, RecordLog& log,
                                   const MeasureRunOptions& options);
 
-// What a person is told at the end.
+// The summary for a person, at the end.
 std::string result_text(const MeasureRunResult& result);
 
 }  // namespace foretell

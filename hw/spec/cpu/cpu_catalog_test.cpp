@@ -30,7 +30,8 @@ TEST(CpuCatalog, EverySystemLoadsAndEveryValueHasASource) {
     if (id == kHostSystem) continue;
     const LoadedCpuSystem system = catalog.load(id);
     devices.insert(system.spec.device.id);
-    const bool is_rented = id != system.spec.device.id;  // a machine of a part's name is nobody's
+    const bool is_rented =
+        id != system.spec.device.id;  // a machine of a part's name cannot be rented
     EXPECT_EQ(system.spec.price_usd_per_hour.empty(), !is_rented) << id;
     for (const Parameter& parameter : system.parameters) {
       SCOPED_TRACE(id + " " + parameter.path);

@@ -71,7 +71,7 @@ double read_memory(const fs::path& meminfo) {
   return 0;
 }
 
-// What an instruction set gives and what nobody can read from the machine.
+// What an instruction set gives and what cannot be read from the machine.
 struct Architecture {
   double clock_ghz;  // all cores on vector code, of the usual server parts
   double fp32;       // FLOP per cycle and core

@@ -69,7 +69,7 @@ void fields(FieldList& list, GpuDeviceSpec& spec) {
   list.value("sustained_rate", spec.sustained_rate, {0.01, 1},
              "Rate of matrix products under the power limit, against a short burst.");
   list.value("reachable_rate", spec.reachable_rate, {0.01, 1},
-             "Largest share of the dense rate that a matrix product was seen at.");
+             "Largest share of the dense rate that a matrix product has reached.");
   list.value("vector_limit", spec.vector_limit, {0.01, 1},
              "Share of the FP32 rate that long products on the vector pipe keep under the power "
              "limit.");

@@ -61,7 +61,7 @@ struct GpuDeviceSpec {
   double sustained_rate = 1;  // of matrix products under the power limit, against a short burst
   Seconds launch_floor;       // of the smallest kernel inside a graph
   double branch_kernels = 0;  // smallest kernels that a decision at run time takes as long as
-  double reachable_rate = 1;  // largest share of the dense rate that a matrix product was seen at
+  double reachable_rate = 1;  // largest share of the dense rate that a matrix product has reached
   double vector_limit = 1;  // share of the FP32 rate that long products keep under the power limit
   Watts power;              // limit of the board
 };

@@ -85,7 +85,7 @@ struct KernelLibrary {
   bool has_products() const;  // whose products tables are about
   // Does the branch run on a second stream? `launch`: "graph" or "stream".
   bool runs_beside(const std::string& branch, const std::string& launch, double tokens) const;
-  // Do `queries` of a prompt behind as many `cached` latents ask these themselves, or are keys and
+  // Do `queries` of a prompt after `cached` latents read these themselves, or are keys and
   // values of every head made of them again? Nothing where the file does not say.
   std::optional<bool> asks_latents_of(const std::string& architecture, double queries,
                                       double cached) const;

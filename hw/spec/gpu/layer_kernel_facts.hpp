@@ -34,7 +34,7 @@ struct LayerTile {
   double resident = 1;     // thread blocks that share an SM
 };
 
-// A tile that a library takes for as many tokens, where nobody tuned it for the shape.
+// A tile that a library takes for as many tokens, where it is not tuned for the shape.
 struct UntunedTile {
   double most_tokens = 0;      // 0: any number
   bool up_to_experts = false;  // as many tokens as the GPU has experts
@@ -56,7 +56,7 @@ struct LayerKernelFacts {
                              // have blocks for them
   bool sums_all = false;     // … of the passes only the sum, and no product
   // Experts: sorting the choices by expert takes this long for each of them. The launch of a table
-  // was measured with so many experts; 0: it holds for any number.
+  // was measured with this many experts; 0: it holds for any number.
   Seconds sort_per_expert;
   double sorted_experts = 0;
   bool tuned_at_powers = false;  // tiles are those of the power of two below the tokens
@@ -76,8 +76,8 @@ struct LayerKernelFacts {
   double parts = 0;         // … into just as many
   double value_parts = 1;   // tokens: thread blocks that share the values of a head
   double resident = 1;      // tokens: thread blocks that share an SM
-  // Tokens: so many warps of a thread block read the keys of a stage from shared memory into their
-  // registers, each all of them, and wait for what they load; 0: the matrix pipe reads shared
+  // Tokens: this many warps of a thread block read the keys of a stage from shared memory into
+  // their registers, each all of them, and wait for what they load; 0: the matrix pipe reads shared
   // memory itself, while the next stage comes.
   double operand_readers = 0;
   double least_heads = 0;     // tokens: rows of a tile however few the heads; 0 is as usual
@@ -103,7 +103,7 @@ struct LayerKernelFacts {
 // How tokens found their experts where a table was measured.
 struct TableRouting {
   std::int64_t groups = 1;       // of experts, of which …
-  std::int64_t top_groups = 1;   // … so many answer a token
+  std::int64_t top_groups = 1;   // … of which this many answer a token
   bool others_to_first = false;  // choices of other GPUs' experts are made by the first one, of all
                                  // tokens that have a choice here
   bool first_only = false;       // the first expert answers every token, and no other

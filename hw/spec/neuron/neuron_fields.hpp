@@ -1,6 +1,6 @@
 // The one declaration of every hardware parameter: name, member, allowed range, meaning.
 //
-// Ranges are wide on purpose: they catch wrong units and typing errors, not designs that nobody has
+// Ranges are wide on purpose: they catch wrong units and typing errors, not unusual designs
 // built. What has to fit together is checked by check_system (hw/spec/shared/checks.hpp).
 #pragma once
 

@@ -53,7 +53,7 @@ class FurtherParameters {
   // Of which device; called first. UserError when there are none for it.
   virtual void choose(const NeuronDeviceSpec& device) = 0;
   virtual void add_to(FieldList& list) = 0;
-  // Fills in where a value that nobody overrode is from.
+  // Fills in where a value that was not overridden is from.
   virtual void describe(Parameter& parameter) const = 0;
   // How they follow overrides of the device, but for paths in `given`. Paths that moved.
   virtual std::vector<std::string> follow(const NeuronDeviceSpec& published,

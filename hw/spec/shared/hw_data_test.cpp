@@ -141,7 +141,7 @@ TEST(HwData, TheDoubtfulPriceIsKeptAndSaidToBe) {
 }
 
 // docs/configuration.md carries the table of all parameters. With FORETELL_UPDATE_DOCS=1 in the
-// environment this test writes it; otherwise it fails when the page is behind.
+// environment this test writes it; otherwise it fails when the page is out of date.
 std::string markdown_table(const FieldList& list) {
   std::string table = "| parameter | allowed | meaning |\n|---|---|---|\n";
   for (const Field& field : list.all())

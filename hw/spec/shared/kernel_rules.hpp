@@ -76,7 +76,7 @@ class RuleReader {
   void word(const char* key, const std::vector<std::pair<const char*, int>>& words, int& value);
   const Node* node(const char* key);  // for a reader of its own; null when it is not there
 
-  // UserError for keys that nobody read.
+  // UserError for keys that were not read.
   void finish();
 
  private:

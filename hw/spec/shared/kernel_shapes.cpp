@@ -176,7 +176,7 @@ void fields(FieldList& list, LoopShapes& shapes) {
   list.count("panel_vectors", shapes.panel_vectors, kWhole,
              "Columns of a panel, in vector registers.");
   list.count("register_rows", shapes.register_rows, kWhole, "24 accumulators of 32 registers.");
-  list.count("block_rows", shapes.block_rows, kWhole, "Rows that one chunk takes along.");
+  list.count("block_rows", shapes.block_rows, kWhole, "Rows that one chunk holds.");
   list.count("least_rows", shapes.least_rows, kWhole,
              "Below, a block is not cut for more threads.");
   list.count("chunks_of_thread", shapes.chunks_of_thread, kWhole, "Of row-wise work.");

@@ -98,7 +98,7 @@ TEST(KernelShapes, SayWhatIsWrongAndWhere) {
   EXPECT_THAT(problem_with("block_rows: {value: 64", "block_rows: {value: 0"),
               HasSubstr("loops.block_rows"));
   EXPECT_THAT(problem_with("  block_rows:", "  block_row:"), HasSubstr("block_row"));
-  EXPECT_THAT(problem_with(", why: \"rows that one chunk takes along\"", ""), HasSubstr("why"));
+  EXPECT_THAT(problem_with(", why: \"rows that one chunk holds\"", ""), HasSubstr("why"));
   EXPECT_THAT(problem_with("128x128x2 128x64x4", "128x128 128x64x4"),
               AllOf(HasSubstr("shapes.yaml"), HasSubstr("'128x128'")));
 }

@@ -31,7 +31,7 @@ enum class ValueKind {
   kDatasheet,   // product page or headline specification
   kDocumented,  // technical documentation
   kMeasured,    // derived from a published measurement
-  kAssumed,     // nobody published it; `why` says what the choice rests on
+  kAssumed,     // not published; `why` says what the choice rests on
   kFitted,      // calib/factors
   kNeutral,     // a factor that changes nothing
   kOverride     // given by the user

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::string_view kOpen = "device[";
 
-// "device.hbm.bandwidth" and "core.tensor.clock" alike are written behind "device[3].".
+// "device.hbm.bandwidth" and "core.tensor.clock" alike are written after "device[3].".
 std::string path_of_every(const std::string& path) {
   return starts_with(path, "core.") ? path : "device." + path;
 }

@@ -1,4 +1,4 @@
-// The function behind `foretell run` and foretell::api::run.
+// One prediction: `foretell run` and foretell::api::run.
 #pragma once
 
 #include <functional>

@@ -110,7 +110,7 @@ TEST_F(CalibratePool, WhatMakesNoSenseIsRefused) {
 TEST_F(CalibratePool, ATableThatWasNeverFittedIsRefused) {
   rows = "";
   for (int family = 0; family < 20; ++family) {
-    rows += fmt::format("h100_sxm,somebody,1,bf16,64,{},4096,3,20\n", 512 * (1 + family));
+    rows += fmt::format("h100_sxm,another,1,bf16,64,{},4096,3,20\n", 512 * (1 + family));
   }
   const CommandResult result = fit({"--pool", "1"});
   EXPECT_EQ(result.code, kUserMistake);

@@ -46,7 +46,7 @@ std::string option_words(const CLI::App& command) {
   return join(words, " ");
 }
 
-// Written from the commands themselves, so that it cannot fall behind them.
+// Written from the commands themselves, so that it cannot become out of date.
 std::string bash_script(const CLI::App& app) {
   std::string script = kScriptStart;
   std::vector<std::string> names;

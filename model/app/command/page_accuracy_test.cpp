@@ -26,8 +26,8 @@ std::string words_of(const std::string& line) {
 TEST(AccuracyPage, SaysWhatTheCommandPrints) {
   if (published_table("gpu_collectives.csv.gz").empty()) GTEST_SKIP() << "skipped, no data";
   std::istringstream page(read_text_file(data_root() / "docs" / "accuracy.md"));
-  std::string told = "\n";
-  for (std::string line; std::getline(page, line);) told += words_of(line) + "\n";
+  std::string text = "\n";
+  for (std::string line; std::getline(page, line);) text += words_of(line) + "\n";
   const CommandResult result =
       run_command({"validate", "--all", "--worst", "0", "--class", "networks on Neuron", "--class",
                    "networks on Trainium2", "--class", "networks on CPUs never measured", "--class",
@@ -39,7 +39,7 @@ TEST(AccuracyPage, SaysWhatTheCommandPrints) {
   for (std::string line; std::getline(lines, line);) {
     if (line.find(": ") == std::string::npos || line.find('%') == std::string::npos) continue;
     ++rows;
-    EXPECT_THAT(told, HasSubstr("\n" + words_of(line) + "\n"))
+    EXPECT_THAT(text, HasSubstr("\n" + words_of(line) + "\n"))
         << "model/cmake/pages_test.sh build/release/foretell --fix --slow docs/accuracy.md";
   }
   EXPECT_GE(rows, 8);

@@ -50,7 +50,7 @@ TEST(ServeCommand, GivesARecordOfItsSchema) {
     }
   }
   EXPECT_EQ(summary["requests"], 12);
-  EXPECT_EQ(summary["goodput_per_s"], 0);  // nobody makes a token in a microsecond
+  EXPECT_EQ(summary["goodput_per_s"], 0);  // no token takes a microsecond
   EXPECT_EQ(summary["keeps_slo"], false);
   EXPECT_FALSE(record["timeline"].empty());
   EXPECT_LT(summary["interval80"]["tpot_s.mean"][0], summary["tpot_s"]["mean"]);

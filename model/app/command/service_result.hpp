@@ -16,7 +16,7 @@ namespace foretell {
 std::string services_text_in(Format format, const std::vector<ServeRecord>& records, int width);
 
 // Serves every request (see served_request()) and writes the services side by side. What cannot
-// be served is told with its reason and the others are delivered; the exit code says so.
+// be served is reported with its reason and the others are delivered; the exit code says so.
 // UserError when a request is no service, before the first is simulated, or when none can be
 // served.
 int compare_services(const std::vector<Request>& requests, const OutputOptions& output,

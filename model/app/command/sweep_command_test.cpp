@@ -215,7 +215,7 @@ CommandResult run_apart(const std::vector<std::string>& words,
   return result;
 }
 
-// Nobody's permissions: root may write everywhere.
+// Not tested by permissions: root may write everywhere.
 void give_up_root() {
   constexpr uid_t kNobody = 65534;
   if (geteuid() == 0 && (setgid(kNobody) != 0 || setuid(kNobody) != 0)) _exit(98);

@@ -173,7 +173,7 @@ class TableComparison {
     return [](const CsvRow&) { return true; };
   }
 
-  // With all parts told apart, the rest of the report is still of the rows that are asked for.
+  // With all parts shown apart, the rest of the report is still of the rows that are asked for.
   std::vector<Sample> shown_samples() const {
     if (question_.parts_of.empty() || !question_.held_out) return collector_.samples();
     std::vector<Sample> shown;

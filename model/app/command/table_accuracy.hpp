@@ -22,7 +22,7 @@ struct AccuracyQuestion {
   bool all_rows = false;
   bool held_out = false;
   std::string part;      // "": all; of the project's own tables all but the vault
-  std::string parts_of;  // not empty: all parts are told apart, under this name
+  std::string parts_of;  // not empty: all parts are shown apart, under this name
   bool vault = false;    // the vault is open, too
   // Each n-th of the rows of a group counts, from the first; 0: all of them, with --all as many as
   // the class says.

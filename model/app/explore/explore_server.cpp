@@ -235,7 +235,7 @@ class ExploreServer::Impl::Connection : public std::enable_shared_from_this<Conn
     watch();
   }
 
-  // Nobody waits for the answer any more: its work ends.
+  // The browser has gone: the work for its answer ends.
   void watch() {
     stream_.expires_never();
     stream_.socket().async_wait(

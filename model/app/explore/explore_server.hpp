@@ -28,7 +28,7 @@ struct ExploreSettings {
 
 class ExploreServer {
  public:
-  // Listens. UserError when the port is taken, or not to be had.
+  // Listens. UserError when the port is taken or not permitted.
   explicit ExploreServer(ExploreSettings settings);
   ~ExploreServer();
   ExploreServer(const ExploreServer&) = delete;

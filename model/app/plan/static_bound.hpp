@@ -16,7 +16,7 @@ struct StaticBound {
   double prompt_s = 0;  // the step of a prompt alone, or its slowest stage
   double token_s = 0;   // share of a token in the best decode step that promises and memory allow;
                         // infinite: even one sequence takes longer than promised
-  double alone_s = 0;   // a request that nobody disturbs
+  double alone_s = 0;   // an undisturbed request
   std::int64_t batch = 0;  // sequences, a power of two in each batch in flight, whose decode step
                            // is within the promises as they are, without slack; 0: not even one
   bool batch_is_promised = false;  // a promise, not the memory, ends the batch there

@@ -29,7 +29,7 @@ namespace foretell {
 namespace {
 
 constexpr std::int64_t kLoneRequests = 40;  // to see a service without any queue
-constexpr double kLoneRate = 0.005;         // per second: nobody meets anybody
+constexpr double kLoneRate = 0.005;         // per second: no two requests meet
 constexpr std::int64_t kMinRequests = 600;  // of a simulation that decides
 constexpr std::int64_t kMostRequests = 4000;
 constexpr std::int64_t kTurnovers = 8;      // of the requests in flight that are simulated
@@ -259,7 +259,7 @@ class SystemSearch {
     return usd;
   }
 
-  // A service that nobody waits in: what no number of instances can better.
+  // A service without waiting: what no number of instances can better.
   ServeRequest alone(const Candidate& candidate) const {
     ServeRequest one = share_of(request_, system_, candidate, 1);
     if (one.concurrency > 0) one.concurrency = 1;

@@ -51,7 +51,7 @@ class DeviceFamily {
 
   // As the list of request fields says it: "neuron".
   virtual std::string_view name() const = 0;
-  // How a file of its systems is told: "one of NeuronCores has a 'topology'".
+  // How a file of its systems is recognised: "one of NeuronCores has a 'topology'".
   virtual std::string_view told_by() const = 0;
   virtual std::vector<std::string> systems() const = 0;
   virtual std::vector<std::string> devices() const = 0;

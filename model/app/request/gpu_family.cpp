@@ -177,7 +177,7 @@ class GpuDevice final : public ResolvedDevice {
   // Measured / predicted: what the kernels say, and at least what published networks say, as
   // libraries, their versions and fusions differ by more than the kernels of one of them. Nothing
   // by published facts alone, and where the host launches kernels of a library for graphs, which
-  // nobody measured. By a library with a host of its own it is what published networks say.
+  // was not measured. By a library with a host of its own it is what published networks say.
   std::optional<Interval> interval(IntervalQuantity quantity) const {
     if (parts_.empty() || factors_.id() == "none") return std::nullopt;
     if (resolved_.launch != LaunchKind::kGraph) {

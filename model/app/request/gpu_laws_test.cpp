@@ -95,7 +95,7 @@ TEST(GpuLaws, TheHostOfALibraryBoundsSmallCalls) {
               0.05 * hosted.summary.call_s);
 }
 
-// A convolution and a batch norm take so many times as long on the host as their library says.
+// A convolution and a batch norm take as many times longer on the host as their library says.
 TEST(GpuLaws, HostsTakeLongerForConvolutions) {
   Request request;
   request.system = "a100-sxm";

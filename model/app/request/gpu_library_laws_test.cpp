@@ -10,7 +10,7 @@
 namespace foretell {
 namespace {
 
-// Which libraries there are, and whose kernels run where nobody says, are data.
+// Which libraries there are, and whose kernels run by default, are data.
 TEST(GpuLibraryLaws, ALibraryRunsItsOwnKernels) {
   Request request = llama_on_h100();
   request.output_len = 8;

@@ -184,9 +184,10 @@ void check_two_batch(const ModelConfig& model, const Request& request) {
                     ": --two-batch and --cp both take the second stream; leave one of them out");
   }
   if (request.tp * std::max(1, request.attention_dp) > 1) return;
-  throw UserError(model.name +
-                  ": --two-batch lets one half compute while the other exchanges, and one GPU "
-                  "exchanges with nobody; give --tp or --attention-dp above 1, or leave it out");
+  throw UserError(
+      model.name +
+      ": --two-batch lets one half compute while the other exchanges, and one GPU "
+      "has no peers to exchange with; give --tp or --attention-dp above 1, or leave it out");
 }
 
 void resolve_gpus(GpuRequest& resolved) {

@@ -32,8 +32,7 @@ void check_different_devices(const NeuronSystemSpec& spec, const Request& reques
     const std::string one_copy =
         request.input_len > 0 ? fmt::format("--dp 1 --pp 1, for example --tp {}", cores_of(spec))
                               : "--dp 1, which is one copy, on device 0; what all copies do with "
-                                "such devices is told "
-                                "by --set device.… instead of device[…]";
+                                "such devices is set by device.… instead of device[…]";
     throw UserError(
         fmt::format("{}: {} copies and {} pipeline stages would not be alike; a device can differ "
                     "from the others with {}",

@@ -99,7 +99,7 @@ Binding binding_of(const ResolvedWorkload& resolved);
 // Whether the request is about training, and the step of one copy of it.
 bool trains(const Request& request);
 TrainingStep build_training_step(const ResolvedWorkload& resolved);
-// What training needs so much memory for, and what would lower it.
+// What training needs the memory for, and what would lower it.
 std::string training_memory_text(const MemoryUse& use);
 // Adds to the metrics of the step what it is made of.
 void note_training(const TrainingStep& step, const Request& request, Metrics& metrics);

@@ -63,7 +63,7 @@ class AttentionBlockPredictor {
   };
   Parts parts(const AttentionBlockRow& row);
 
-  // "<framework> <kind> <phase>" of the kernels that serve the row, as factors are told by.
+  // "<framework> <kind> <phase>" of the kernels that serve the row, as factors are named.
   std::string table(const AttentionBlockRow& row);
 
  private:

@@ -101,7 +101,7 @@ double columns_made(const Graph& graph, const std::string& of) {
   return elements;
 }
 
-// Keys and values of 16 heads from the latents: 4 sequences of 256 tokens behind 512 others.
+// Keys and values of 16 heads from the latents: 4 sequences of 256 tokens after 512 others.
 TEST(AttentionBlockRows, ShortPromptsMultiplyTheLatentsOfTheCacheOutToo) {
   std::map<std::string, std::string> prompt = {{"kind", "dsa"},         {"model", "DeepSeek-V3.2"},
                                                {"framework", "sglang"}, {"phase", "context"},

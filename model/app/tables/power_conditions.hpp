@@ -10,8 +10,8 @@
 
 namespace foretell {
 
-// A meter that shows the mean of the last `window`, read evenly during a test of `test` or so many
-// runs, if they take longer, after others that warm up.
+// A meter that shows the mean of the last `window`, read evenly during a test of `test` or this
+// many runs, if they take longer, after others that warm up.
 struct PowerMeter {
   Seconds window;
   Seconds test;
@@ -27,7 +27,7 @@ enum class PowerCondition {
   kUnsteady,   // prompts that read far below shorter ones of the same kernel
   kZeros,      // weights of zeros
   kUnwritten,  // keys and values that the measuring program never wrote
-  kUnknown,    // operands that nobody knows
+  kUnknown,    // operands that are not stated
 };
 
 const char* to_string(PowerCondition condition);

@@ -43,7 +43,7 @@ class RowReader {
 // Predicted values by the name of the column that is added, in the unit of that name.
 std::map<std::string, double> predicted_values(const RunRecord& record);
 
-// Likewise what is told in words.
+// Likewise what is stated in words.
 std::map<std::string, std::string> predicted_texts(const RunRecord& record);
 
 // 80 % intervals by the name of the measured column that they belong to, in its unit.

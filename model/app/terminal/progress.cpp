@@ -42,7 +42,7 @@ void Progress::update(double fraction, std::string_view note) {
     return std::chrono::duration<double>(now - then).count();
   };
   if (since(start_) < kPatience || (visible_ && since(drawn_) < kRedrawInterval)) return;
-  // A line that wraps would stay behind: a shorter bar first, then less text.
+  // A line that wraps would not be erased: a shorter bar first, then less text.
   const auto line = [&](int bar) {
     return progress_line(label_, fraction, since(start_), begun_at_, bar) + std::string(note);
   };

@@ -78,7 +78,7 @@ TaskWorker::TaskWorker(const NumberedTask& task, const std::vector<int>& others)
   process_ = fork();
   FORETELL_CHECK(process_ >= 0, std::string("no process: ") + std::strerror(errno));
   if (process_ == 0) {
-    // Whatever happens to the parent, no worker stays behind.
+    // No worker outlives its parent.
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(EXIT_FAILURE);
     close(ends[0]);

@@ -35,7 +35,7 @@ class TaskWorker {
 
   int socket() const { return socket_; }  // to poll
 
-  void give(std::uint64_t number);  // queued behind what it has
+  void give(std::uint64_t number);  // queued after what it has
   const std::deque<std::uint64_t>& given() const { return given_; }
   double seconds_on_task() const;  // 0 without a task
 

@@ -1,5 +1,5 @@
-// Work in forked processes: a SystemC kernel is one per process, and a task that crashes takes
-// nobody with it.
+// Work in forked processes: a SystemC kernel is one per process, and a task that crashes leaves
+// the others running.
 #pragma once
 
 #include <cstddef>

@@ -37,7 +37,7 @@ class GpuLinks : public sc_core::sc_module, public SmClient {
   void connect(const std::vector<GpuLinks*>& node, int rank);
 
   // Begins the part of this rank in exchange number `index` of the node; none other is running, and
-  // references must outlive it. `member` is told when the part is done.
+  // references must outlive it. `member` is notified when the part is done.
   void start(const LinkExchange& exchange, std::uint32_t index, CollectiveMember& member);
   // Counts an exchange that is known from one like it and not executed again.
   void count(const LinkExchange& exchange);

@@ -1,8 +1,8 @@
 // How the SMs ask a memory for bytes, and what its answer says.
 //
 // All grids of a GPU ask through one port, which is one initiator of the memory: whatever stands
-// there, ours or somebody else's (model/components/shared/memory.hpp), says when the last byte has
-// passed. From that the SMs learn two times: how long the bytes take when nobody else asks, and how
+// there, ours or a foreign one (model/components/shared/memory.hpp), says when the last byte has
+// passed. From that the SMs learn two times: how long the bytes take when no other asks, and how
 // long they hold the memory, which is what grids that run together share.
 #pragma once
 
@@ -25,7 +25,7 @@ class MemoryPort : public sc_core::sc_module {
 
   struct Answer {
     Ticks alone = 0;  // until the last byte, were it alone
-    Ticks held = 0;   // that nobody else gets of the memory
+    Ticks held = 0;   // that no other gets of the memory
   };
   // For `bytes` above zero at `rate` of that peak, from now on. A memory that serves one after the
   // other holds a request back while earlier ones last, one that serves several at once does not:

@@ -26,7 +26,7 @@
 
 namespace foretell {
 
-// Who started a grid; told when it has ended.
+// Started a grid; notified when it has ended.
 class SmClient {
  public:
   virtual ~SmClient() = default;
@@ -84,7 +84,7 @@ class SmPool : public sc_core::sc_module {
 
   void wake();                              // SC_METHOD: a phase has ended
   void advance();                           // all grids, from advanced_to_ to now
-  void progress(Running& grid, double by);  // by so much of its time alone
+  void progress(Running& grid, double by);  // by this much of its time alone
   void count_shared(double passed);         // of a time in which several grids ran
   void plan();                              // speeds, and when the next phase ends
   void ask_if_due(Running& grid);           // for the first byte

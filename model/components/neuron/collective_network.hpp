@@ -17,8 +17,8 @@ class CollectiveMember {
 class CollectiveNetwork {
  public:
   virtual ~CollectiveNetwork() = default;
-  // Rank `rank` joins its collective number `index` now; its data is ready. `member` is told once
-  // when its part is done, and joins no other before.
+  // Rank `rank` joins its collective number `index` now; its data is ready. `member` is notified
+  // once when its part is done, and joins no other before.
   virtual void join(int rank, std::uint32_t index, const Collective& collective,
                     CollectiveMember& member) = 0;
 };

@@ -199,7 +199,7 @@ TEST(CollectiveQueue, CollectivesRunInOrderAndOneAtATime) {
       builder.emit(Engine::kScalar, lane(Opcode::kActivate, 14000 - 60), {});  // 10 us
   builder.emit(collective, {});
   builder.emit(collective, late);
-  builder.emit(collective, {});  // ready at once, behind one that is not
+  builder.emit(collective, {});  // ready at once, after one that is not
   const Deps last = builder.emit(collective, {});
   builder.emit(Engine::kVector, lane(Opcode::kTensorCopy, 512, kReadsSbuf), last);
   const Program program = std::move(builder).finish();

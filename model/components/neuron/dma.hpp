@@ -3,7 +3,7 @@
 // A ring issues its transfers in order as their semaphores allow; after the start latency, which
 // delays but does not occupy, a transfer's descriptors are spread over the engines that are free
 // first. An engine works on one transfer at a time. Rings that have transfers ready take turns
-// [DOV:29]: inputs do not queue behind all the weights that are being prefetched. The bytes pass
+// [DOV:29]: inputs do not wait for all the weights that are being prefetched. The bytes pass
 // the HBM over a TLM socket, so a transfer ends when both the engines and the memory are done.
 #pragma once
 

@@ -189,7 +189,7 @@ TEST(Hbm, ATransferBeyond32BitsKeepsItsLength) {
 
 // --- Another memory in place of the HBM ----------------------------------------------------------
 
-// A target of somebody else's making: every access takes the same time, and it looks at what it
+// A foreign target: every access takes the same time, and it looks at what it
 // is given.
 class FixedLatencyMemory : public sc_core::sc_module {
  public:

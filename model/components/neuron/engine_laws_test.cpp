@@ -54,7 +54,7 @@ TEST_P(RandomPrograms, RunToTheEndAndTwiceTheSame) {
 }
 
 TEST_P(RandomPrograms, ObservingAnInstructionDoesNotMoveIt) {
-  // An engine runs ahead of the clock through instructions that signal nobody. Making each of them
+  // An engine runs ahead of the clock through instructions that signal nothing. Making each of them
   // signal must change nothing.
   Program observed = program();
   const BenchRun plain = run_bench(observed);

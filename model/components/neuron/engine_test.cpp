@@ -170,7 +170,7 @@ BenchRun weights_and_matmuls(int n, const Instruction& multiply) {
 TEST(TensorEngine, LoadsTheNextWeightsBehindTheRunningMatmul) {
   const BenchRun run = weights_and_matmuls(3, multiply_moving(512));
   const auto& tensor = run.engine(Engine::kTensor);
-  EXPECT_EQ(tensor[1].begin, pe_ticks(32));  // the first load hides behind nothing
+  EXPECT_EQ(tensor[1].begin, pe_ticks(32));  // nothing hides the first load
   EXPECT_EQ(tensor[2].begin, tensor[1].begin);
   EXPECT_EQ(tensor[3].begin, tensor[1].end);
   EXPECT_EQ(tensor[5].begin, tensor[3].end);

@@ -1,4 +1,4 @@
-// What the modules of a machine leave behind: when each entry of a program ran and what it waited
+// What the modules of a machine record: when each entry of a program ran and what it waited
 // for, how long each module was at work, and what passed it.
 #pragma once
 
@@ -60,7 +60,7 @@ struct ProgramExecution {
 struct ModuleActivity {
   std::string path;
   Seconds busy;
-  Seconds stalled;  // had work, waited for somebody else
+  Seconds stalled;  // had work, waited for another
   double bytes = 0;
 };
 

@@ -24,13 +24,13 @@ class Executor : public sc_core::sc_module {
   // The module of the next stream of the program; one for each, before the simulation starts.
   void attach(std::unique_ptr<StreamModule> module) { modules_.push_back(std::move(module)); }
 
-  // Releases all streams: data first, so that it is on its way when somebody asks for it.
+  // Releases all streams: data first, so that it is on its way when it is asked for.
   void start();
   bool finished() const;
   // Of an executor that stopped before it finished: who waits for what, a line per blocked stream.
   std::string describe_blocked() const;
   const ProgramExecution& execution() const { return shared_.execution; }
-  // The same, when nobody asks the executor for it any more.
+  // The same, when the executor is no longer asked for it.
   ProgramExecution take_execution() { return std::move(shared_.execution); }
   const char* kind() const override = 0;  // "NeuronCore", for messages and the registry
   // What its modules did, paths after `prefix`; the times of the streams are complete.

@@ -1,4 +1,4 @@
-// What stands at the end of a memory socket: HBM, L2 or DRAM, ours or somebody else's.
+// What stands at the end of a memory socket: HBM, L2 or DRAM, ours or a foreign one.
 //
 // Initiators speak the TLM-2.0 base protocol with it and nothing more: valid payloads (address,
 // data, length, streaming width), b_transport with annotated delay, or nb_transport. Any base

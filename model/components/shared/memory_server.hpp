@@ -3,7 +3,7 @@
 //
 //   b_transport   adds to its delay argument the time until the last byte has passed. Initiators
 //                 take turns in small pieces, so a short transaction does not wait for a long one
-//                 of somebody else: both go at half the rate as long as they overlap, and what a
+//                 of another: both go at half the rate as long as they overlap, and what a
 //                 transaction takes from one that was answered before delays the next of that
 //                 initiator.
 //   nb_transport  BEGIN_REQ is answered with END_REQ at once, BEGIN_RESP comes when the last byte

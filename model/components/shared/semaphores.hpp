@@ -1,6 +1,6 @@
 // The semaphores of one core. Each counts up; a queue that needs a threshold registers itself and
-// is told when the time of its arrival is known: for semaphores that one stream raises, in order,
-// that is as soon as the end of the entry is known, which spares an event.
+// is notified when the time of its arrival is known: for semaphores that one stream raises, in
+// order, that is as soon as the end of the entry is known, which spares an event.
 #pragma once
 
 #include <algorithm>
@@ -30,11 +30,11 @@ class Semaphores {
         all_in_order_(std::find(in_order_.begin(), in_order_.end(), false) == in_order_.end()),
         latency_(latency) {}
 
-  // May a time that lies ahead be told? Each call of raise() is then no earlier than the last.
+  // May a time that lies ahead be announced? Each call of raise() is then no earlier than the last.
   bool known_ahead(std::uint16_t semaphore) const { return in_order_[semaphore]; }
 
-  // Does nobody become ready at a moment without having known it before? Counts that are raised at
-  // a moment are seen later then, and all others are told ahead.
+  // Does every waiter know beforehand when it becomes ready? Counts that are raised at
+  // a moment are seen later then, and all others are announced ahead.
   bool all_foreseen() const { return all_in_order_ && latency_ > 0; }
 
   // Adds one at `time` on behalf of `source`, which becomes the cause of whoever waited. Now, or
@@ -70,7 +70,7 @@ class Semaphores {
     return result;
   }
 
-  // `waiter` is told once when `semaphore` reaches `threshold`, which it has not yet.
+  // `waiter` is notified once when `semaphore` reaches `threshold`, which it has not yet.
   void notify(std::uint16_t semaphore, std::uint32_t threshold, SemaphoreWaiter& waiter);
 
   std::uint32_t value(std::uint16_t semaphore) const {

@@ -49,7 +49,7 @@ class AttentionKernels {
   std::map<std::string, Chosen> chosen_;  // by table and width of a head
 };
 
-// A few queries behind a cache are generation; this many queries are heads that share keys.
+// A few queries after a cache are generation; this many queries are heads that share keys.
 AttentionShape shape_of(const AttentionDimensions& attention);
 
 }  // namespace foretell

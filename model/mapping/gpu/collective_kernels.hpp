@@ -20,7 +20,7 @@ class CollectiveKernels {
   // With fitted factors the fastest protocol of NCCL or, for small sums, of the kernels of
   // inference libraries; by published facts alone and over PCIe a ring (Patarasuk and Yuan, 2009),
   // and for small sums over NVLink one round in which every GPU reads what all the others have,
-  // behind a barrier. Over PCIe the ring reaches a share of the link, less where every message is
+  // after a barrier. Over PCIe the ring reaches a share of the link, less where every message is
   // written to the memory of the host and read from there (CollectiveShapes).
   Grid kernel(const std::string& name, const GpuCollectiveShape& shape) const;
 

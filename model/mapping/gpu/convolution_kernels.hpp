@@ -2,7 +2,7 @@
 // the closed form of its kernels:
 //
 //   * implicit GEMM: a product with the image unrolled while a tile is loaded;
-//   * Winograd F(2x2,3x3) in one kernel, behind one that transforms the filters: a thread block
+//   * Winograd F(2x2,3x3) in one kernel, after one that transforms the filters: a thread block
 //   does
 //     32 output channels of 32 patches of 2x2 pixels, which is a tile of 128x128 with the input
 //     channels as depth;
@@ -78,7 +78,7 @@ class ConvolutionKernels {
   GridSequence fused_winograd(const ConvolutionShape& shape,
                               const ConvolutionTraffic& traffic) const;
   GridSequence winograd(const ConvolutionShape& shape, const ConvolutionTraffic& traffic) const;
-  // A pass that reads and writes so much, of which so much goes through DRAM.
+  // A pass: the bytes that it reads and writes, and those of them that go through DRAM.
   Grid transform(const std::string& name, Bytes moved, Bytes dram) const;
   double missing(Bytes footprint) const;
   double per_sm(BytesPerCycle rate) const;  // B/s

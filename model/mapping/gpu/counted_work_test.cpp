@@ -43,7 +43,7 @@ TEST_F(CountedWork, ExpertsOfANetworkAreARowOfTheTable) {
   for (const std::int64_t rows : {1, 4, 100}) {
     ExpertShape shape;
     shape.hidden = 2048;
-    shape.intermediate = 800;  // which nobody tuned
+    shape.intermediate = 800;  // which is not tuned
     shape.top_k = 8;
     shape.experts = 128;
     shape.held = 128;

@@ -25,7 +25,7 @@ void add_idle(const GemmTimes& chosen, Grid& kernel) {
 }
 
 // Puts tiles into a kernel in raster order. In a persistent kernel all but the first of every SM
-// are behind another tile.
+// are after another tile.
 class TilePlacer {
  public:
   TilePlacer(const GemmTiming& timing, const GemmShape& shape, const GemmTimes& chosen,

@@ -13,7 +13,7 @@ namespace foretell {
 // the chip has no pipe for the products; it names the nearest policy that works there.
 PrecisionPolicy precision_on_gpu(const PrecisionPolicy& policy, const GpuDeviceSpec& device);
 
-// What a network runs in when nobody says: the first that the chip has of BF16, FP16 and FP32.
+// What a network runs in by default: the first that the chip has of BF16, FP16 and FP32.
 std::string default_dtype_on_gpu(const GpuDeviceSpec& device);
 
 }  // namespace foretell

@@ -97,7 +97,7 @@ class GpuMapper final : public FusedWalk<MappedOp> {
   }
 
   // With narrow types the scales of activations are known before: the kernel that makes an
-  // activation writes it so, and in its own type only where somebody else reads that.
+  // activation writes it so, and in its own type only where another operator reads that.
   void find_narrowed() {
     std::map<TensorId, int> readers;
     std::set<TensorId> made;
@@ -440,7 +440,7 @@ class GpuMapper final : public FusedWalk<MappedOp> {
   struct Narrowed {
     double share = 1;    // of the bytes of its own type
     int readers = 0;     // products that read it narrow
-    bool alone = false;  // nobody else reads it
+    bool alone = false;  // no other operator reads it
   };
   std::map<TensorId, Narrowed> narrowed_;
   std::set<TensorId> converted_;

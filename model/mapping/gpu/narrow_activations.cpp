@@ -38,10 +38,10 @@ class Narrower {
     for (const Op& op : graph_.ops()) {
       if (!is_narrow(op)) continue;
       const bool begins = is_quantised_product(op);
-      const bool behind = std::any_of(op.inputs.begin(), op.inputs.end(), [&](TensorId id) {
+      const bool follows = std::any_of(op.inputs.begin(), op.inputs.end(), [&](TensorId id) {
         return reached[static_cast<std::size_t>(id)];
       });
-      if (!begins && !behind) continue;
+      if (!begins && !follows) continue;
       for (const TensorId id : op.outputs) {
         reached[static_cast<std::size_t>(id)] = true;
         if (stays_narrow(id) && (residuals_ || !is_residual(op)))

@@ -38,7 +38,7 @@ class StreamKGemm : public ::testing::Test {
   GemmLibrary library_;
 };
 
-// The same of a product behind a quantising pass with a thread block for each row.
+// The same of a product after a quantising pass with a thread block for each row.
 TEST_F(StreamKGemm, ThePassOverTheActivationsSimulatesAsItsFormulaSays) {
   factors_.quantise_launch = Seconds(2e-6);
   factors_.quantise_passes = 1.5;

@@ -153,7 +153,7 @@ TEST(NeuronConvolution, BatchNormAndActivationRideOnTheEviction) {
   EXPECT_EQ(of(made, "relu", Opcode::kActivate).size(), 2U);
 }
 
-// The Vector engine adds the residual while it reads PSUM, and has no function behind the sum.
+// The Vector engine adds the residual while it reads PSUM, and has no function after the sum.
 TEST(NeuronConvolution, AnActivationBehindAResidualIsAnInstructionOfItsOwn) {
   const auto block = [](bool activates) {
     Made made({1, 3, 28, 28}, 128);

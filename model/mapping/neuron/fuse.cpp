@@ -114,7 +114,7 @@ class Fuser : private FusionWalk {
     }
   }
 
-  // What the operator takes along, and what its neighbours mean for it.
+  // What the operator fuses, and what its neighbours mean for it.
   void ride_along(Kernel* kernel, OpId id, FusionTakes takes) {
     const Op& op = graph_.op(id);
     const OpId next = single_consumer(graph_, kernel->output);

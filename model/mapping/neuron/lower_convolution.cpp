@@ -269,7 +269,7 @@ class ConvLowering {
   }
 
   // PSUM -> SBUF with bias and activation. With a residual, bias and sum are one instruction of
-  // the Vector engine; the activation behind it (or before it) is an instruction of its own.
+  // the Vector engine; the activation after it (or before it) is an instruction of its own.
   Deps evict(std::uint8_t bank, const PixelGroup& group, std::int64_t channel, Deps done) {
     const auto from_psum = static_cast<std::uint16_t>(kReadsPsum | kWritesSbuf);
     if (kernel_.residual_op != kNoId) {

@@ -26,7 +26,7 @@ class GeneralLowering {
     }
     emitter_.attribute_to(graph_, kernel_.ops.front());
     const Deps done = lower(ready);
-    if (op_.kind == "Update") return;  // the weights are in HBM again, nobody reads them here
+    if (op_.kind == "Update") return;  // the weights are in HBM again and not read here
     for (const TensorId id : op_.outputs) {
       Value& value = emitter_.value(id);
       value.rows = row_count(graph_.tensor(id).shape);

@@ -1,5 +1,5 @@
 // Normalisation of every head of the queries or keys by itself ([batch, heads, length, head_dim],
-// or the heads behind the tokens).
+// or the heads after the tokens).
 //
 // The rotation after it wants features on the partitions, so it is done there: the sum over the
 // columns of a head crosses the partitions through the tensor engine, by a stationary matrix with a
@@ -21,7 +21,7 @@ class HeadNorm {
         output_(context.emitter.value(kernel.output)),
         first_block_(kernel.operands.front().first_column / emitter_.tile_rows()) {
     const Shape& shape = context.graph.tensor(kernel.output).shape;
-    // Recurrences leave the heads behind the tokens, [batch, length, heads, head_dim].
+    // Recurrences leave the heads after the tokens, [batch, length, heads, head_dim].
     const bool heads_first = shape[0] * shape[2] == input_.rows;
     output_.rows = shape[0] * (heads_first ? shape[2] : shape[1]);
     output_.columns = element_count(shape) / output_.rows;

@@ -313,7 +313,7 @@ Value& declare_image(LoweringContext& context, TensorId id) {
   return value;
 }
 
-// An image that nobody has computed arrives by DMA, one descriptor per channel and image.
+// An image that no operator computes arrives by DMA, one descriptor per channel and image.
 Value& require_image(LoweringContext& context, TensorId id) {
   Emitter& emitter = context.emitter;
   if (!emitter.has_value(id)) {

@@ -8,7 +8,7 @@
 namespace foretell {
 namespace {
 
-// A tensor that nobody has computed: an input of the graph. It arrives by DMA, row by row.
+// A tensor that no operator computes: an input of the graph. It arrives by DMA, row by row.
 void load_input(LoweringContext& context, TensorId id) {
   const Tensor& tensor = context.graph.tensor(id);
   FORETELL_CHECK(tensor.producer == kNoId,

@@ -49,7 +49,7 @@ void lower_norm(LoweringContext& context, const Kernel& kernel);
 // The same over the columns of every head, feature-major.
 void lower_head_norm(LoweringContext& context, const Kernel& kernel);
 
-// Element-wise operators that no other kernel takes along.
+// Element-wise operators that are fused into no other kernel.
 void lower_elementwise(LoweringContext& context, const Kernel& kernel);
 
 // Softmax outside an attention, TopK, reductions: along the columns of each token.

@@ -86,7 +86,7 @@ std::vector<Lifetime> lifetimes(const std::vector<KernelUse>& kernels,
   }
   std::vector<Lifetime> result;
   for (const auto& [copy, at] : events) {
-    if (at.size() < 2) continue;  // nobody reads it, or only who made it
+    if (at.size() < 2) continue;  // not read, or only by its producer
     Lifetime life{copy, bytes.at(copy), {at.begin(), at.end()}, {}, {}};
     for (std::size_t i = 0; i + 1 < life.events.size(); ++i) {
       life.passes.push_back(!operator_loops && passes_through(kernels, makers.at(copy.tensor),
@@ -111,7 +111,7 @@ void charge(std::size_t kernel, double budget, std::vector<Lifetime*> alive) {
            std::pair(rank_of(*b, kernel), b->next_after(kernel));
   });
   double used = 0;
-  double freed = 0;  // by operands that nobody reads again: results take their place
+  double freed = 0;  // by operands that are not read again: results take their place
   for (Lifetime* life : alive) {
     const bool makes = life->events.front() == kernel;
     if (!makes && life->events.back() == kernel) freed += life->bytes;

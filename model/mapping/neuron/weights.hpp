@@ -48,7 +48,7 @@ class WeightStream {
   // a chunk leaves with its last one, of `blocks` in all.
   void release_block(const LoadedWeight& loaded, std::int64_t panel, std::int64_t block,
                      std::int64_t blocks, const Deps& last_use);
-  // Nobody needs the chunks of the panel after `last_use`.
+  // The chunks of the panel are not needed after `last_use`.
   void release_panel(const LoadedWeight& loaded, std::int64_t panel, const Deps& last_use);
   // See Occupancy::weights_until.
   std::vector<QueueLengths> kept_until() const;

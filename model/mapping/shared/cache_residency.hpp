@@ -18,7 +18,7 @@ class CacheResidency {
   CacheResidency(const CommonFactors& common, Bytes capacity, Bytes between_calls)
       : common_(common), capacity_(capacity), between_calls_(between_calls) {}
 
-  // Share of the tensor that comes from behind the cache.
+  // Share of the tensor that comes from beyond the cache.
   double missing(TensorId tensor, Bytes bytes) const;
   void touch(TensorId tensor, Bytes bytes);
 

@@ -76,7 +76,7 @@ class Fuser : private FusionWalk {
     return op.kind == "Transpose" || (rules_.groups && is_roll(op));
   }
 
-  // Nobody needs the parts of this next to each other.
+  // The parts of this need not lie next to each other.
   bool is_read_in_pieces(TensorId id) const {
     const Tensor& tensor = graph_.tensor(id);
     if (tensor.kind == TensorKind::kOutput || tensor.consumers.empty()) return false;
@@ -426,7 +426,7 @@ class Fuser : private FusionWalk {
     reads[data] += elements * size_of(graph_.tensor(data).dtype);
   }
 
-  // Does somebody outside read it, or does it leave the graph?
+  // Does an operator outside read it, or does it leave the graph?
   bool leaves(TensorId id, const std::set<OpId>& inside) const {
     const Tensor& tensor = graph_.tensor(id);
     if (tensor.kind == TensorKind::kOutput || tensor.kind == TensorKind::kState) return true;

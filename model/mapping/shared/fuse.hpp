@@ -4,7 +4,7 @@
 // Grouping is decided by dataflow and by the rules of hw/kernels/layers/fusion.yaml:
 //   * a product with weights takes bias, activation and residual into its epilogue;
 //   * products of one input with several weights (queries, keys and values; gate and up) are one
-//     product, whose bias rides along; an activation after it is then a pass of its own;
+//     product with its biases; an activation after it is then a pass of its own;
 //   * a convolution takes the norm of its channels, which is part of its weights then, residual and
 //     activation;
 //   * scores, scale, mask, softmax and context are one attention;

@@ -1,6 +1,6 @@
 // Which operators of a graph become one kernel, as data: hw/kernels/layers/fusion.yaml for the
 // libraries of GPUs and CPUs, hw/kernels/neuron/fusion.yaml for NeuronCores. A rule is a pattern of
-// operators with conditions, the kernel that they become, and what it takes along after them; the
+// operators with conditions, the kernel that they become, and what is fused after them; the
 // walk of every family (fusion_walk.hpp) finds the rule of an operator.
 #pragma once
 
@@ -31,7 +31,7 @@ enum class FusionCondition {
   kRoll,            // it turns elements along axes
   kImage,           // it reads or leaves an image
   kGrouped,         // the library groups operators
-  kReadInPieces,    // nobody needs the parts of its result next to each other
+  kReadInPieces,    // the parts of its result need not lie next to each other
   kStrided          // a kernel beside it writes or reads with strides
 };
 

@@ -98,7 +98,7 @@ rings:
   EXPECT_EQ(transfers[0].direction, TransferDirection::kLoad);
   EXPECT_EQ(transfers[0].descriptors, 128U);
   EXPECT_EQ(transfers[0].descriptor_bytes, 2048U);
-  EXPECT_EQ(transfers[0].hbm_address, 2U << 20U);  // behind `first`, 1 MiB into `second`
+  EXPECT_EQ(transfers[0].hbm_address, 2U << 20U);  // after `first`, 1 MiB into `second`
   EXPECT_EQ(transfers[0].flags, kTransposes);
   EXPECT_EQ(transfers[1].direction, TransferDirection::kStore);
   EXPECT_EQ(transfers[1].hbm_address, 0U);
@@ -423,22 +423,22 @@ INSTANTIATE_TEST_SUITE_P(
             semaphores("{full: 0}", "    - {multiply_moving: 64, give: ful}\n",
                        "    - {tensor_copy: 1, take: full}\n"),
             "x.yaml:6: queues.tensor[0].give: unknown semaphore 'ful'; nearest is 'full'"},
-        Bad{"nobody gives it",
+        Bad{"no entry gives it",
             semaphores("{full: 0}", "    - {multiply_moving: 64}\n",
                        "    - {tensor_copy: 1, take: full}\n"),
             "x.yaml:8: vector[0] tensor_copy: waits for ever (deadlock): it needs 1 of semaphore "
             "'full' in all, and "
-            "nobody gives it (initially 0)"},
+            "no entry gives it (initially 0)"},
         Bad{"given too seldom",
             semaphores("{full: 1}", "    - {multiply_moving: 64, give: full}\n",
                        "    - {repeat: 3, body: [{tensor_copy: 1, take: full}]}\n"),
             "x.yaml:8: vector[2] tensor_copy: waits for ever (deadlock): it needs 3 of semaphore "
             "'full' in all, and "
             "tensor gives only 1 (and initially 1)"},
-        Bad{"nobody takes it",
+        Bad{"no entry takes it",
             semaphores("{full: 0}", "    - {multiply_moving: 64, give: full}\n",
                        "    - {tensor_copy: 1}\n"),
-            "x.yaml:3: semaphores.full: nobody takes it; take it or remove it"},
+            "x.yaml:3: semaphores.full: no entry takes it; take it or remove it"},
         Bad{"two consumers",
             semaphores("{full: 5}", "    - {multiply_moving: 64, take: full}\n",
                        "    - {tensor_copy: 1, take: full}\n"),

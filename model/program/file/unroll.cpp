@@ -256,7 +256,7 @@ void Unroller::check_used() const {
   for (std::size_t s = 0; s < semaphores_.size(); ++s) {
     if (semaphores_[s].consumer >= 0) continue;
     const FileSemaphore& semaphore = draft_.semaphores[s];
-    throw UserError(fmt::format("{}: semaphores.{}: nobody takes it; take it or remove it",
+    throw UserError(fmt::format("{}: semaphores.{}: no entry takes it; take it or remove it",
                                 semaphore.node->where(), semaphore.name));
   }
 }
@@ -282,7 +282,7 @@ Wait Unroller::resolve(std::size_t queue, const Take& take,
     const Statement& statement = *queues_[queue].entries[take.entry].origin;
     const std::string given =
         semaphore.givers.empty()
-            ? fmt::format("nobody gives it (initially {})", declared.initial)
+            ? fmt::format("no entry gives it (initially {})", declared.initial)
             : fmt::format("{} gives only {} (and initially {})",
                           queues_[static_cast<std::size_t>(semaphore.producer)].name,
                           semaphore.givers.size(), declared.initial);

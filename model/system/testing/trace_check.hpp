@@ -150,10 +150,10 @@ class TraceCheck {
   bool is_in_slice(const Place& place) const {
     const auto track = slices_.find(place.track);
     if (track == slices_.end()) return false;
-    const auto behind = std::upper_bound(
+    const auto after = std::upper_bound(
         track->second.begin(), track->second.end(), place.time,
         [](Time time, const std::pair<Time, Time>& slice) { return time < slice.first; });
-    return behind != track->second.begin() && place.time <= std::prev(behind)->second;
+    return after != track->second.begin() && place.time <= std::prev(after)->second;
   }
 
   void check_arrow(const std::string& key, const Arrow& arrow) {

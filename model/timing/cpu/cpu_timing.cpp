@@ -14,7 +14,7 @@ namespace {
 
 std::int64_t pieces(std::int64_t whole, std::int64_t part) { return (whole + part - 1) / part; }
 
-// Values that the unit takes along in one lane: two of bf16, four of int8.
+// Values that the unit holds in one lane: two of bf16, four of int8.
 std::int64_t packed(const std::string& dtype) {
   if (dtype == "int8") return 4;
   return dtype == "fp32" ? 1 : 2;

@@ -82,7 +82,7 @@ class CpuTiming {
   Loop rows(const CpuRows& rows) const;
   // Moves bytes, a register per cycle at most, and does no arithmetic.
   Loop copy(const CpuTraffic& traffic) const;
-  // Weights of a convolution with windows of so many pixels, read from where they lie and written
+  // Weights of a convolution with windows of this many pixels, read from where they lie and written
   // in another order, into lines that are read first: a loop for each order that the software of
   // the system makes in every call, the later ones from what the one before has written. None where
   // it does so ahead.
@@ -95,8 +95,8 @@ class CpuTiming {
 
   // Where `bytes` are found when `footprint` is touched between two uses of them.
   CpuTraffic found(Bytes bytes, Bytes footprint) const;
-  // What the first call of an operator takes more when so many bytes went through the caches since
-  // its last: its code and the tables of pages have left them, as far as the bytes exceed the
+  // What the first call of an operator takes more when this many bytes went through the caches
+  // since its last: its code and the tables of pages have left them, as far as the bytes exceed the
   // third.
   Seconds cold_call(Bytes footprint) const;
   Bytes l2_capacity() const;  // of all threads together

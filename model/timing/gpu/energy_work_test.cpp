@@ -67,7 +67,7 @@ TEST(EnergyWork, ExpertsFillWholeTilesOfTheirKernel) {
   one.tile = tile;
   const EnergyWork filled = experts_energy_work(one, type);
   EXPECT_DOUBLE_EQ(filled.matrix_16.value(), 64 * rows.matrix_16.value());
-  EXPECT_DOUBLE_EQ(filled.dram.value(), rows.dram.value());  // nobody reads the padding
+  EXPECT_DOUBLE_EQ(filled.dram.value(), rows.dram.value());  // the padding is not read
   EnergyExperts full = experts({{64, 8}});
   full.tile = tile;
   EXPECT_DOUBLE_EQ(experts_energy_work(full, type).matrix_16.value(), filled.matrix_16.value());

@@ -15,7 +15,7 @@
 
 namespace foretell {
 
-// The tile of a shape that nobody tuned for this device; null when it is tuned, or the library says
+// The tile of a shape that is not tuned for this device; null when it is tuned, or the library says
 // nothing of others.
 const LayerTile* untuned_tile(const LayerKernelFacts& facts, const std::string& device,
                               const ExpertsShape& shape);

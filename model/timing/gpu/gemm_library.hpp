@@ -75,7 +75,7 @@ struct GemmL2State {
 };
 
 // The state in which the collector of published tables measured a row of `framework` and `version`
-// on a chip with so much L2, by the bytes of the weights.
+// on a chip with this much L2, by the bytes of the weights.
 GemmL2State collector_l2_state(const std::string& framework, const std::string& version,
                                const std::string& type, double l2_bytes, double weight_bytes);
 

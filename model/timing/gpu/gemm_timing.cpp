@@ -23,7 +23,7 @@ struct GemmTiming::Work {
   double stages;  // of k, by whole and half stages
   double dram;
   double dram_time;
-  double far;  // stages are so much longer
+  double far;  // how much longer stages are
 };
 
 GemmTiming::GemmTiming(const GpuDeviceSpec& device, const GemmType& type,
@@ -324,7 +324,7 @@ GemmTimes GemmTiming::fastest(const GemmShape& shape, const GemmL2State& l2) con
 }
 
 Seconds GemmTiming::thread_block(const GemmShape& shape, const GemmTimes& chosen, std::int64_t rows,
-                                 std::int64_t columns, bool behind) const {
+                                 std::int64_t columns, bool follows) const {
   if (chosen.gemv) return chosen.compute;
   const Work work = prepare(shape, {});
   const auto r = static_cast<double>(rows);
@@ -334,7 +334,7 @@ Seconds GemmTiming::thread_block(const GemmShape& shape, const GemmTimes& chosen
                         : std::ceil(work.stages / chosen.split / library_.stage) * library_.stage;
   const double store = (chosen.split > 1 ? 2 : 1) * r * c * type_.output_bytes / epilogue_;
   const double loop = stages * stage_time(work, chosen.tile, r, c, chosen.resident);
-  if (behind) return Seconds(std::max(loop, store));
+  if (follows) return Seconds(std::max(loop, store));
   return Seconds(filling(stages) / chosen.resident + loop + store);
 }
 

@@ -71,10 +71,10 @@ class GemmTiming {
   GemmTimes fastest(const GemmShape& shape, const GemmL2State& l2) const;
 
   // One thread block of the chosen candidate that holds `rows` x `columns` of the result, at most
-  // those of its tile. In a persistent kernel those that come after the first of an SM are `behind`
-  // another tile.
+  // those of its tile. In a persistent kernel those after the first of an SM follow
+  // (`follows`) another tile.
   Seconds thread_block(const GemmShape& shape, const GemmTimes& chosen, std::int64_t rows,
-                       std::int64_t columns, bool behind = false) const;
+                       std::int64_t columns, bool follows = false) const;
 
   // The same for thread block `block` of a candidate with stream-K, whose tiles count as equal.
   Seconds stream_k_block(const GemmShape& shape, const GemmTimes& chosen, std::int64_t block) const;

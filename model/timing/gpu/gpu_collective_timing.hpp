@@ -8,8 +8,8 @@
 //
 // and takes the fastest. Messages between two GPUs (all_to_all, send) take LL up to 16 KiB and
 // Simple beyond, with a start of their own, on chips where that factor is set. Custom all-reduces
-// read the operands of all peers in one shot, which moves (n-1) times the bytes behind one barrier,
-// or in two shots as a ring would, behind two; beyond `own_kernels_below` (kernel_shapes.hpp)
+// read the operands of all peers in one shot, which moves (n-1) times the bytes after one barrier,
+// or in two shots as a ring would, after two; beyond `own_kernels_below` (kernel_shapes.hpp)
 // frameworks call NCCL. A send is one step of a ring.
 //
 // nccl_exchange() and custom_exchange() are the same as rounds of messages for the simulator: alone

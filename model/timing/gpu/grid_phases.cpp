@@ -22,7 +22,7 @@ void hold_places(double taken, const BlockShares& shares, GridDemand& demand) {
   share_of(demand, GridResource::kSharedMemory) = taken * shares.shared_memory;
 }
 
-// A resource that works so long in all gets the same share of every phase after the first byte.
+// A resource that works this long in all gets the same share of every phase after the first byte.
 double even_share(double work, double time) { return time > 0 ? std::min(1.0, work / time) : 0; }
 
 double held(Bytes bytes, BytesPerSecond rate) {

@@ -61,8 +61,8 @@ Grid prompt_kernel(const LayerCall& call, const LatentShape& shape) {
   return kernel;
 }
 
-// What thread blocks for tokens do: so many of them for all sequences, were they not divided, each
-// of so many stages.
+// What thread blocks for tokens do: this many of them for all sequences, were they not divided,
+// each of this many stages.
 struct TokenWork {
   double blocks = 0;
   double stages = 0;

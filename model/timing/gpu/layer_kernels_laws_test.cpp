@@ -331,7 +331,7 @@ TEST_F(LatentKernelLaws, ChosenKeysAreAllThatIsRead) {
   shape.selected = 2048;
   const double once = chosen_time(shape);
   shape.keys *= 2;
-  EXPECT_NEAR(chosen_time(shape), once, 0.01 * once) << "keys that nobody chose take no time";
+  EXPECT_NEAR(chosen_time(shape), once, 0.01 * once) << "keys that were not chosen take no time";
   shape.queries *= 2;
   EXPECT_NEAR(chosen_time(shape), 2 * once, 0.05 * once);
   shape.choice_time = 2;

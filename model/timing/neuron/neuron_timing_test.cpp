@@ -36,7 +36,7 @@ Cycles cycles_of(Engine engine, const Instruction& i) {
   return lane_cycles(engine, spec_of(engine), core().sbuf.partitions, i);
 }
 
-// What varies along a row of the table. Two-operand instructions read SBUF unless told otherwise.
+// What varies along a row of the table. Two-operand instructions read SBUF unless stated otherwise.
 struct LaneCase {
   Engine engine;
   Opcode opcode;

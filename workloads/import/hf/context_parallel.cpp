@@ -41,7 +41,7 @@ class RankBuilder {
                      {{"axis", std::int64_t{2}}, {"begin", begin}, {"end", end}});
   }
 
-  // Keys and, behind them, values of the rank before this one.
+  // Keys and, after them, values of the rank before this one.
   TensorId received(const std::string& number, TensorId k, TensorId v) {
     return block_.op(std::string(kSentBeside.substr(1)) + number, "SendReceive", {k, v},
                      {{"ranks", ranks_}});

@@ -46,7 +46,7 @@ struct RankAttention {
   TensorId v = kNoId;      // [B, kv_heads, T, Dv]
   std::int64_t reach = 0;  // keys that a query sees back, its own included; 0: all
   std::map<std::string, Attribute> attributes;  // of the operator Attention, without `causal`
-  std::vector<TensorId> more;                   // its inputs behind the values
+  std::vector<TensorId> more;                   // its inputs after the values
 };
 
 // [B, S, heads * Dv] of this rank.

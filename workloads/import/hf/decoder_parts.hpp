@@ -100,8 +100,8 @@ struct FeedForwardPart {
 
 enum class LayerForm {
   kPreNorm,   // norm, mixer, residual, norm, feed-forward, residual
-  kSandwich,  // … and a norm behind each of the two
-  kPostNorm,  // norms behind them only
+  kSandwich,  // … and a norm after each of the two
+  kPostNorm,  // norms after them only
   kParallel,  // both read one norm of the input
   kSingle,    // one norm, and either a mixer or a feed-forward network
 };

@@ -50,7 +50,7 @@ void read_bert(JsonFields& fields, ModelConfig* config) {
       config->head == Head::kMaskedLm ? config->activation : Activation::kTanh;
 }
 
-// RoBERTa, CamemBERT, XLM-RoBERTa: positions start behind the padding index.
+// RoBERTa, CamemBERT, XLM-RoBERTa: positions start after the padding index.
 void read_roberta(JsonFields& fields, ModelConfig* config) {
   read_bert_sizes(fields, config);
   read_labels(fields, config);

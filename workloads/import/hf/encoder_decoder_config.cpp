@@ -125,7 +125,7 @@ void read_t5gemma(JsonFields& fields, ModelConfig* config) {
   config->max_seq_len = decoder.max_seq_len;
   config->position_kind = Positions::kRotary;
   config->norm = Norm::kRmsNorm;
-  config->norm_behind = config->gated_ffn = true;
+  config->norm_after = config->gated_ffn = true;
   const MixerPart& mixer = decoder.parts_of_decoder.layers.front().mixer;
   config->qkv_bias = config->attention_bias = mixer.qkv_bias;
   config->ffn_bias = false;

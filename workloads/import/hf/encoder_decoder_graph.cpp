@@ -164,9 +164,9 @@ class EncoderDecoderBuilder {
     return block_.op(name + ".rotate", "Rope", {x, positions_}, {{"dim", block_.shape(x).back()}});
   }
 
-  // What a part gives, behind its norm where there is one, and the stream that it read.
+  // What a part gives, after its norm where there is one, and the stream that it read.
   TensorId added(const std::string& name, TensorId result, TensorId x) {
-    if (decoder_.norm_behind) result = normalise(name + ".norm_behind", result);
+    if (decoder_.norm_after) result = normalise(name + ".norm_after", result);
     return block_.op(name + ".residual", "Add", {result, x});
   }
 

@@ -45,7 +45,7 @@ class JointDenoiser {
       enter();
       x = denoiser_.one_weight_set ? shared_block(x) : joint_block(x, i);
     }
-    // The network makes text tokens to the end, though nobody asks for them.
+    // The network makes text tokens to the end, though they are not asked for.
     if (denoiser_.single_blocks == 0 && !denoiser_.last_drops_text) b_.graph().mark_output(x.text);
     if (denoiser_.single_blocks > 0) {
       b_.enter("join");

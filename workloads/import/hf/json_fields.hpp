@@ -45,7 +45,7 @@ class JsonFields {
   std::vector<std::string> texts(std::string_view key);  // empty when absent
   std::vector<std::string> names() const;                // of all fields
   std::size_t entries(std::string_view key) const;       // of an object or list; 0 when absent
-  // Fields that nobody has asked for yet, sorted, but for those that are off: false, 0 or empty.
+  // Fields that have not been read yet, sorted, but for those that are off: false, 0 or empty.
   std::vector<std::string> unread() const;
 
   // The fields of the object under `key`, none when it is missing, which is a problem. What turns

@@ -153,7 +153,7 @@ void check_parts(const ModelConfig& config) {
   }
 }
 
-// What a file says of the computation and nobody read is said; so is nothing that changes none.
+// What a file says of the computation and was not read is said; so is nothing that changes none.
 void note_unread(const JsonFields& fields, ModelConfig* config) {
   const std::vector<std::string> unread = fields.unread();
   if (std::find(unread.begin(), unread.end(), "vision_config") != unread.end()) {

@@ -179,7 +179,7 @@ struct ModelConfig {
   // Of inputs that reach the end of a layer, the share that leaves there through a head of its own;
   // empty: all go to the end.
   std::vector<double> exits;
-  // Of layers with a window, one in so many, the first included, sees all tokens; 0: no windows.
+  // Of layers with a window, one in this many, the first included, sees all tokens; 0: no windows.
   std::int64_t all_tokens_every = 0;
   bool shared_layers = false;  // one set of weights for all blocks (ALBERT)
 
@@ -203,7 +203,7 @@ struct ModelConfig {
   // Encoder-decoders.
   std::int64_t decoder_layers = 0;
   std::int64_t relative_buckets = 0;
-  bool norm_behind = false;  // a norm behind each part of a block, too
+  bool norm_after = false;  // a norm after each part of a block, too
   // Windows of the first layers of the decoder, over and over; empty: none has one.
   std::vector<std::int64_t> decoder_windows;
   std::int64_t window_of_layer(std::int64_t layer) const;

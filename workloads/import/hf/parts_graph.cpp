@@ -205,21 +205,21 @@ class PartsBuilder {
 
   TensorId sequential_layer(TensorId x, const LayerPart& part) {
     const bool before = part.form != LayerForm::kPostNorm;
-    const bool behind = part.form != LayerForm::kPreNorm;
+    const bool norm_after = part.form != LayerForm::kPreNorm;
     if (part.mixer.kind != MixerKind::kNone) {
       const TensorId in =
           before ? normed("attention.norm", x) : block_.all_tokens("attention.input", x);
       TensorId y = mix_tokens(context_, in, part.mixer);
       if (part.beside.kind != MixerKind::kNone)
         y = block_.op("mixer.sum", "Add", {y, mix_tokens(context_, in, part.beside)});
-      if (behind) y = context_.norm("attention.norm_behind", y);
+      if (norm_after) y = context_.norm("attention.norm_after", y);
       x = block_.op("attention.residual", "Add", {y, x});
     }
     if (part.feed_forward.kind == FeedForwardKind::kNone) return x;
     TensorId y =
         feed_forward(context_, before ? normed("ffn.norm", x) : block_.all_tokens("ffn.input", x),
                      part.feed_forward);
-    if (behind) y = context_.norm("ffn.norm_behind", y);
+    if (norm_after) y = context_.norm("ffn.norm_after", y);
     x = block_.op("ffn.residual", "Add", {y, x});
     return parts_.per_layer_columns > 0 ? with_own_input(x) : x;
   }

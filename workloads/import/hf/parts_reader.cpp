@@ -146,7 +146,7 @@ void PartsReader::read_rotation(double partial_when_absent) {
   }
 }
 
-// Behind the layers, lists may name those that predict further tokens.
+// After the layers, lists may name those that predict further tokens.
 bool PartsReader::names_layers(std::string_view key, std::size_t count) {
   std::size_t most = layers().size();
   for (const std::string_view drafts :

@@ -32,7 +32,7 @@ Graph image_graph(const std::string& name, std::int64_t batch = 1, std::int64_t 
 struct Known {
   const char* name;
   std::int64_t parameters;
-  double giga_macs;  // 0: nobody states it
+  double giga_macs;  // 0: not stated
 };
 
 std::string test_name(const ::testing::TestParamInfo<Known>& known) {

@@ -3,7 +3,7 @@
 // ViT: Dosovitskiy et al. 2021. CLIP: Radford et al. 2021, images and texts in one call. Perceiver
 // IO: Jaegle et al. 2022, as the transformers library builds it. DINOv2: Oquab et al. 2023. SigLIP:
 // Zhai et al. 2023, both towers or that of images alone. Swin: Liu et al. 2021 and, with norms
-// behind and cosine attention, 2022; what the shift adds to scores is an input.
+// after each part and cosine attention, 2022; what the shift adds to scores is an input.
 #pragma once
 
 #include "workloads/import/hf/model_config.hpp"

@@ -385,7 +385,7 @@ class Patterns {
     return true;
   }
 
-  // Behind a quantise, both go, and the weights of products that read the result are stored in
+  // After a quantise, both go, and the weights of products that read the result are stored in
   // INT8. (Dequantised weights were folded away when the file was read.)
   void dequantise(std::size_t i) {
     const std::size_t quantise = producer(node(i).inputs.at(0));

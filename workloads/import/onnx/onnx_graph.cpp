@@ -197,7 +197,7 @@ class Loader {
       const auto stuck = std::find_if(waiting.begin(), waiting.end(), [](int n) { return n > 0; });
       const auto index = static_cast<std::size_t>(stuck - waiting.begin());
       fail("node '" + neutral(graph.node(static_cast<int>(index)), index).name +
-           "' is part of a cycle, or behind one");
+           "' is part of a cycle, or after one");
     }
     return order;
   }

@@ -22,7 +22,7 @@ ImportedOnnx import_onnx(const std::string& path, const DimensionSizes& sizes,
                          const std::string& part = "");
 
 // What is outside of branches and loops, and how their bodies are called: "NAME/then", "NAME/else",
-// "NAME/body", inside of others behind the name of the part around them.
+// "NAME/body", inside of others after the name of the part around them.
 inline constexpr const char* kMainPart = "main";
 std::string onnx_part(const std::string& around, const OnnxControl& control, std::size_t body);
 

@@ -62,7 +62,7 @@ Shape slide(const OpView& op, const Window& window) {
     }
     const std::int64_t stride = window.strides[axis];
     std::int64_t count = (round_up ? room + stride - 1 : room) / stride + 1;
-    // A window that would begin behind the input and its front padding is left out.
+    // A window that would begin after the input and its front padding is left out.
     if (round_up && (count - 1) * stride >= size + begin) --count;
     result.push_back(count);
   }

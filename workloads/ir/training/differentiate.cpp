@@ -304,7 +304,7 @@ const std::map<std::string_view, Rule>& rules() {
   return kRules;
 }
 
-// Pieces that nobody reads have no gradient: it is zero there.
+// Pieces that are not read have no gradient: it is zero there.
 void split(GradientBuilder& builder, const Op& op) {
   std::vector<TensorId> parts;
   for (const TensorId output : op.outputs) {

@@ -269,7 +269,7 @@ int calibrate_intervals(const IntervalOptions& options, const Session& session) 
   growth.per_release = widening_per_release(all);
   growth.per_octave = widening_per_octave(all, growth.per_release);
   std::string text =
-      "# Intervals of networks that nobody measured, made by `foretell calibrate intervals` from "
+      "# Intervals of unmeasured networks, made by `foretell calibrate intervals` from "
       "the\n"
       "# rows of the fit and judge parts, every architecture left out in turn, of the fits, too; "
       "see\n"
@@ -337,7 +337,7 @@ int calibrate_any_intervals(const IntervalOptions& options, const Session& sessi
 void add_intervals_command(CLI::App& calibrate, Session& session) {
   const auto options = std::make_shared<IntervalOptions>();
   CLI::App* command = calibrate.add_subcommand(
-      "intervals", "How far predictions of networks and services are off that nobody measured");
+      "intervals", "How far predictions of unmeasured networks and services are off");
   command->footer(
       "Every group of networks, or configuration family of services (network, GPU, engine,\n"
       "precision, workers together or apart), is left out in turn. Services are made from the fit\n"

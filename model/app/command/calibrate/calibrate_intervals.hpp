@@ -1,4 +1,4 @@
-// `foretell calibrate intervals`: how far predictions of networks are off that nobody measured.
+// `foretell calibrate intervals`: how far predictions of unmeasured networks are off.
 #pragma once
 
 #include <CLI/CLI.hpp>

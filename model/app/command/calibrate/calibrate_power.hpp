@@ -6,7 +6,8 @@
 namespace foretell {
 
 // The table is of kind power. Writes <output>/energy/<device>.yaml. Rows of families that judge
-// make the interval (half of them) and are told (the other half); those of the vault stay closed.
+// make the interval (half of them) and are reported (the other half); those of the vault stay
+// closed.
 int calibrate_power(const GemmFitCommand& command, const Session& session);
 
 }  // namespace foretell

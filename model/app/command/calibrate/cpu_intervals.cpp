@@ -15,7 +15,7 @@ namespace {
 constexpr double kMicroseconds = 1e6;
 constexpr int kSteps = 20;         // of the correlation from 0 to 1
 constexpr double kWanted = 0.8;    // share of the rows in their intervals
-constexpr std::size_t kLeast = 4;  // families that an interval of a class can be told from
+constexpr std::size_t kLeast = 4;  // families that the interval of a class needs
 
 bool is_block(const CpuRow& row) { return operator_class(row.op) == "block"; }
 

@@ -31,7 +31,7 @@ inline constexpr const char* kPartSplit =
 struct KernelSample {
   Seconds measured;
   std::string family;           // rows of one are on the same side of the split
-  std::string op_class;         // whose residuals are told together: "all_reduce"
+  std::string op_class;         // whose residuals are reported together: "all_reduce"
   bool makes_interval = false;  // of rows held out
   std::string version;          // of the library, where it is not the fitted one
 };

@@ -172,7 +172,7 @@ void calibrate_published_intervals(const PublishedIntervalOptions& options,
                                    const Session& session) {
   const auto classes = PublishedReader(options, session).read();
   std::string text =
-      "# Intervals of whole networks on GPUs that nobody measured, made by `foretell calibrate "
+      "# Intervals of unmeasured networks on GPUs, made by `foretell calibrate "
       "intervals\n# --kind published` from published rows of the fit part, every network left out "
       "in turn;\n# calib/validate/interval_estimate.hpp and near_ratios.hpp say how. Low and high "
       "are "

@@ -157,7 +157,7 @@ void calibrate_served_intervals(const ServedIntervalOptions& options, const Sess
   ServedReader reader(options, session);
   const ServedClasses classes = reader.read();
   std::string text =
-      "# Intervals of services that nobody measured, made by `foretell calibrate intervals --kind\n"
+      "# Intervals of unmeasured services, made by `foretell calibrate intervals --kind\n"
       "# serving` from the served points or runs of the fit part, every configuration family "
       "(network,\n"
       "# GPU, engine, precision, together or apart) left out in turn; "

@@ -20,7 +20,7 @@ bool has_room(MachinePool& pool, Request machine, int tp, const EngineSpec& engi
     const KvMemory memory = kv_memory(engine, share, device_use(worker), max_tokens);
     return memory.kv > worker.kv_per_token * static_cast<double>(engine.memory.block);
   } catch (const UserError&) {
-    return false;  // heads that so many devices cannot share, or more devices than there are
+    return false;  // heads that this many devices cannot share, or more devices than there are
   }
 }
 

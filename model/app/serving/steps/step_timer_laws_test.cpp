@@ -235,7 +235,7 @@ TEST(StepTimerLaws, PiecesOfAPromptOfLatentsTakeLittleMoreThanAllOfIt) {
 }
 
 // SGLang asks up to 8,191 cached latents on Hopper and makes keys of more, TensorRT-LLM makes them
-// of any number: for prompts of many queries, the longer cache behind the limit is the faster one.
+// of any number: for prompts of many queries, the longer cache beyond the limit is the faster one.
 TEST(StepTimerLaws, WhetherAPromptAsksLatentsIsTheChoiceOfTheLibrary) {
   const auto growth = [](const std::string& library, const std::string& system) {
     Request request;

@@ -78,7 +78,7 @@ class MpiCluster : public foretell::Cluster {
 
 constexpr std::chrono::seconds kTimeToSayIt{1};
 
-// Known before MPI is: workers are forked first, and mistakes are told once.
+// Known before MPI is: workers are forked first, and mistakes are reported once.
 bool is_first_rank() {
   for (const char* variable : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"}) {
     if (const char* rank = std::getenv(variable)) return std::string(rank) == "0";

@@ -13,7 +13,7 @@ die() {
   echo "$case: $*" >&2
   exit 1
 }
-skip() { # as CTest is told in CMakeLists.txt
+skip() { # as CMakeLists.txt says to CTest
   echo "$case: skipped, $*"
   exit 77
 }
@@ -121,7 +121,7 @@ ranks_leave_the_processor_to_their_workers() {
     sleep 0.02
   done
   wait "$launcher" || die "the sweep failed"
-  ((worker_took > 0)) || die "no worker was seen at work"
+  ((worker_took > 0)) || die "no worker was busy"
   ((rank_took * 5 <= worker_took)) || die "ticks of the rank: $rank_took, of its worker: $worker_took"
 }
 

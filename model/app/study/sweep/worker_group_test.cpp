@@ -71,7 +71,7 @@ TEST(WorkerGroup, ATaskThatCrashesOrHangsCostsThatTaskOnly) {
   for (const std::uint64_t n : {0U, 1U, 3U, 5U, 7U, 8U, 9U}) EXPECT_EQ(answers.at(n).text, "fine");
 }
 
-// Somebody kills a worker: its task gets another try and nothing is lost.
+// A worker is killed: its task gets another try and nothing is lost.
 TEST(WorkerGroup, AKilledWorkerLosesNothing) {
   std::FILE* marks = std::tmpfile();
   ASSERT_NE(marks, nullptr);

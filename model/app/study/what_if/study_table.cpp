@@ -79,7 +79,7 @@ std::string why_none(const StudyResults& results) {
       join(names, ", "));
 }
 
-// Messages that differ by numbers, or by the advice behind a semicolon, are of one kind.
+// Messages that differ by numbers, or by the advice after a semicolon, are of one kind.
 std::string kind_of_failure(const std::string& message) {
   std::string kind;
   bool in_number = false;

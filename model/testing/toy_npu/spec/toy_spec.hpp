@@ -1,4 +1,4 @@
-// A device that nobody builds: one array, the SRAM that feeds it, one DMA engine and an HBM. It
+// A made-up device: one array, the SRAM that feeds it, one DMA engine and an HBM. It
 // shows what a new kind of device takes (docs/adding.md).
 #pragma once
 

@@ -33,7 +33,7 @@ test('a study names its parameters first, and its own objectives are metrics', (
   assert.deepEqual([effort.id, effort.best, effort.value(records[1])], ['effort', 'min', 4]);
 });
 
-test('the front holds the points that nobody beats in both', () => {
+test('the front holds the points that no other beats in both', () => {
   const records = [[1, 10], [2, 20], [3, 15], [4, 30], [1, 9]].map(([latency, throughput]) => point({latency, throughput}));
   const [throughput, latency] = metricsOf(records);
   const front = paretoFront(records, latency, throughput);

@@ -154,7 +154,7 @@ test('a tornado says which end is better', () => {
   assert.deepEqual(names('max'), ['worse', 'better']);
 });
 
-test('a unit stands once: in the heading, and behind the whole', () => {
+test('a unit stands once: in the heading, and after the whole', () => {
   const columns = [{title: 'Throughput', text: (value, {summary}) => `${value} ${summary.throughput_unit}`}];
   const of = (...units) => units.map((unit) => ({summary: {throughput_unit: unit}}));
   assert.equal(inOneUnit(columns, of('tokens/s', 'tokens/s'))[0].title, 'Tokens/s');

@@ -33,7 +33,7 @@ test('rates and users never stand in one curve', () => {
   assert.equal(curvesOf([service(1), service(2), users]).length, 2);
 });
 
-test('services are told apart by what differs beside the load', () => {
+test('services are distinguished by what differs beside the load', () => {
   assert.deepEqual(labelsOfServices([service(1), service(2, {more: {chunk: '512'}})]), ['', 'chunk 512']);
 });
 

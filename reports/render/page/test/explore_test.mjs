@@ -55,7 +55,7 @@ const answered = (page, times) =>
   page.waitForFunction((least) => Number(document.body.dataset.answers ?? 0) >= least, times, {timeout: kPatience});
 const figureOf = (page, name) => page.locator('#figures div', {has: page.locator('dt', {hasText: new RegExp(`^${name}$`)})}).locator('dd').first().textContent();
 
-test('it predicts, draws the sections of reports and asks nobody else', async () => {
+test('it predicts, draws the sections of reports and asks no other server', async () => {
   await opened(async (page) => {
     assert.match(await figureOf(page, 'Latency'), /ms|µs/);
     assert.ok(await figureOf(page, 'What bounds it'));

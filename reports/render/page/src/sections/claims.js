@@ -1,4 +1,4 @@
-// What somebody claims, against what is predicted.
+// What is claimed, against what is predicted.
 import {paragraph} from '../dom.js';
 import {makeTable} from '../table.js';
 import {citedIn} from './assumptions.js';

@@ -6,7 +6,7 @@ import {signedPercent} from '../format.js';
 import {makeTable} from '../table.js';
 
 const kBars = 16;
-const kLeast = 5e-4; // a share that nobody would see
+const kLeast = 5e-4; // a share that cannot be seen
 const kUnseen = 5e-6;
 const kMetrics = [{label: 'Latency', value: 'latency'}, {label: 'Throughput', value: 'throughput'}];
 

@@ -1,4 +1,4 @@
-// A study: which points nobody beats, how pairs of parameters act, and what moves the result most.
+// A study: which points no other beats, how pairs of parameters act, and what moves the result most.
 import {figure, forgetFigures} from '../charts.js';
 import {dimensionsOf, heatCells, metricsOf, paretoFront, tornadoRows} from '../dimensions.js';
 import {choice, element, paragraph} from '../dom.js';
