@@ -117,7 +117,7 @@ TEST(CpuFit, FindsTheFactorsThatMadeTheRows) {
   });
   EXPECT_GT(static_cast<double>(close), 0.7 * static_cast<double>(rows.size()));
   EXPECT_NEAR(fit.factors.product_efficiency.at("int8"), 0.85, 0.03);
-  // Of softmax, what a vector takes trades off against what a row and a second thread take more.
+  // What a vector of softmax takes trades off against what a row and a second thread take more.
   int of_softmax = 0;
   int near = 0;
   for (const CpuRow& row : rows) {

@@ -11,7 +11,7 @@
 // configuration, inside a configuration every row; they sum to the number of configurations, so
 // that twenty releases of one configuration count as one piece of evidence.
 //
-// Of rows that are many and all alike (kernels of a table) it minimises their mean relative error
+// For rows that are many and all alike (kernels of a table) it minimises their mean relative error
 // instead, mean_i |predicted_i / measured_i - 1|, and believes in nothing but the box.
 #pragma once
 

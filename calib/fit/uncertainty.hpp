@@ -43,7 +43,8 @@ Point minimise_linear(const FitProblem& problem, const Linearisation& line,
 std::vector<Point> bootstrap(const FitProblem& problem, const Linearisation& line, int count,
                              std::uint64_t seed);
 
-// Of one coordinate over the samples. q from 0 to 1, between order statistics linearly.
+// Quantile and deviation of one coordinate over the samples. q from 0 to 1, between order
+// statistics linearly.
 double sample_quantile(const std::vector<Point>& samples, std::size_t coordinate, double q);
 double sample_deviation(const std::vector<Point>& samples, std::size_t coordinate);
 // Pearson's; 0 when a coordinate does not move.

@@ -86,7 +86,7 @@ Table parts_table(const std::vector<PartAccuracy>& parts) {
   return table;
 }
 
-// Of all classes, or of one table; details of the former are in JSON and CSV.
+// All classes, or one table; details of the former are in JSON and CSV.
 Table first_table(const AccuracyReport& report) {
   return report.parts.empty() ? accuracy_table(report) : parts_table(report.parts);
 }

@@ -13,7 +13,7 @@ namespace {
 constexpr double kUpperEnd = 0.9;              // of both sides 80 % is left
 constexpr double kDeviationOfMedian = 1.4826;  // 1 / (75th percentile of the normal law)
 
-// Of one family.
+// The spread of one family.
 struct FamilySpread {
   double within = 0;   // s^2
   double between = 0;  // m^2

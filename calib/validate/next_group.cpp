@@ -73,8 +73,8 @@ Errors errors_of(const std::vector<GroupSample>& samples, double per_release) {
   return errors;
 }
 
-// Of rows by factors of nearer ones alone. They count as they are: the next network that stands so
-// far from all that was judged meets factors that have seen nothing nearer, either.
+// Errors of rows by factors of nearer ones alone. They count as they are: the next network that
+// stands so far from all that was judged meets factors that have seen nothing nearer, either.
 Errors far_errors_of(const std::vector<GroupSample>& samples, double per_release) {
   Errors errors;
   for (const GroupSample& sample : samples) {

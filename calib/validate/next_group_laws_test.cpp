@@ -28,7 +28,7 @@ std::vector<GroupSample> drawn(int groups, int rows, double between, double with
   return samples;
 }
 
-// Of the first class; the others have its spread.
+// For the first class; the others have its spread.
 Interval interval_of(const std::vector<GroupSample>& first,
                      const std::vector<std::vector<GroupSample>>& others = {}) {
   std::vector<std::vector<GroupSample>> classes = {first};

@@ -72,7 +72,7 @@ struct EngineHost {
   Seconds per_answer;        // of a request, for each answer that is being sent when it comes
   Seconds per_prompt_token;  // of what turns texts into tokens, one request after another
   Seconds per_launch;        // of a kernel in a step without a graph
-  // Of a server that was not warmed up (`cold`): kernels are compiled and loaded when they are
+  // For a server that was not warmed up (`cold`): kernels are compiled and loaded when they are
   // first called.
   Seconds first_prompt;  // besides, of the first step with a prompt
   Seconds first_piece;   // … with a later piece of a prompt that reads latents, by other kernels

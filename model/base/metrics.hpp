@@ -21,7 +21,7 @@ struct OperatorMetrics {
   Flops flops;
   Bytes bytes;           // HBM traffic
   std::string critical;  // the resource on the critical path most of that time
-  // Of operators that run as thread blocks: the largest kernel, the thread blocks per place that
+  // For operators that run as thread blocks: the largest kernel, the thread blocks per place that
   // the chip has for them, and the share of the places that is taken while they run.
   std::string kernel;
   double waves = 0;

@@ -42,7 +42,8 @@ bool runs(const std::string& command) {
   return std::system((command + " > /dev/null 2>&1").c_str()) == 0;
 }
 
-// Of the commands that have ended. On a machine with other work it says more than the time.
+// The CPU time of the commands that have ended. On a machine with other work it says more than the
+// time.
 double cpu_seconds() {
   rusage usage{};
   getrusage(RUSAGE_CHILDREN, &usage);

@@ -54,7 +54,7 @@ class Writer {
   std::string bytes_;
 };
 
-// Of bytes whose hash was right: what is read is what was written.
+// Reads bytes whose hash was right: what is read is what was written.
 class Reader {
  public:
   Reader(const std::string& bytes, std::size_t at, const std::string& shown_as)

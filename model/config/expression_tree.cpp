@@ -166,7 +166,7 @@ class TreeBuilder {
     return {Kind::kOperation, std::move(sign), "", std::move(operands)};
   }
 
-  // Of what calls itself, so that no text overflows the stack.
+  // Depth of what calls itself, so that no text overflows the stack.
   class Nesting {
    public:
     explicit Nesting(TreeBuilder& builder) : depth_(builder.depth_) {

@@ -131,7 +131,7 @@ class FieldList {
   std::string nearest(std::string_view path) const;                 // "" when nothing is near
 
  private:
-  // Of the last field.
+  // Changes the last field.
   void make_optional(std::function<bool()> has_value);
 
   struct OpenTable {

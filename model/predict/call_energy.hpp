@@ -16,11 +16,11 @@ struct EnergySetting {
   Watts limit;         // of one device; 0: none is known
 };
 
-// Of one call of one copy, `calls_per_s` of which end on the system every second: the work of its
-// operators times the ranks, and its share of the active idle power of all devices in use, which
-// leaks less while operators run at a lower voltage. Where
-// the operators of a window would draw more than the limit lets a device, their energy is what the
-// limit leaves in their time.
+// The energy of one call of one copy, `calls_per_s` of which end on the system every second: the
+// work of its operators times the ranks, and its share of the active idle power of all devices in
+// use, which leaks less while operators run at a lower voltage. Where the operators of a window
+// would draw more than the limit lets a device, their energy is what the limit leaves in their
+// time.
 std::vector<EnergyPart> energy_of_call(const Metrics& metrics, const DeviceEnergy& energy,
                                        const EnergySetting& setting, double calls_per_s);
 

@@ -61,8 +61,8 @@ struct TickSpan {
   Ticks end = 0;
 };
 
-// Of [begin, end), what no span covers; spans are disjoint and ascending, and `from`, where to look
-// first, rises with begin.
+// The part of [begin, end) that no span covers; spans are disjoint and ascending, and `from`, where
+// to look first, rises with begin.
 Ticks uncovered(const std::vector<TickSpan>& spans, TickSpan asked, std::size_t& from) {
   while (from < spans.size() && spans[from].end <= asked.begin) ++from;
   Ticks left = asked.end - asked.begin;

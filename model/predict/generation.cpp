@@ -55,8 +55,8 @@ class GenerationRunner {
     return g_.bucket ? g_.bucket(positions) : positions;
   }
 
-  // Of all output tokens but the first. A step reads the prompt, the tokens before its own and its
-  // own.
+  // The time of all output tokens but the first. A step reads the prompt, the tokens before its own
+  // and its own.
   std::vector<GenerationMetrics::Step> decode_steps() {
     const std::int64_t first = cached_prompt() + 2;
     const std::int64_t last = cached_prompt() + g_.output_len;

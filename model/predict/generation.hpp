@@ -37,7 +37,7 @@ struct Generation {
 // Metrics of the median decode step, with Metrics::generation.
 Metrics run_generation(const Generation& generation);
 
-// Of one decode step alone, with the host's part.
+// The time of one decode step alone, with the host's part.
 Seconds run_decode_step(const Generation& generation, std::int64_t positions);
 
 // Positions that the median decode step of a run sees: half of the output is before it.

@@ -108,8 +108,8 @@ class CallRunner {
     return std::move(builder).finish();
   }
 
-  // Of the first kernel of an operation, against any other: what its library does for it on the
-  // host.
+  // The extra time of the first kernel of an operation, against any other: what its library does
+  // for it on the host.
   double longer_launch(const MappedOp& op) const {
     const std::map<std::string, double>& longer = call_.factors.library().longer_launch;
     const auto found = longer.find(call_.graph.op(op.main).kind);

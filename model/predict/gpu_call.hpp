@@ -30,8 +30,9 @@ struct GpuCall {
   bool exact = false;         // simulate every kernel instead of equal ones once
   bool for_timeline = false;  // say which kernels read the results of which
   bool one_stream = false;    // nothing runs beside anything, whatever the library does
-  // Of each operation in the order of the mapping, as shares of the boost clock; the last one holds
-  // for those that follow; empty: 1. What several streams share of L2 has the rate of the highest.
+  // The clock of each operation in the order of the mapping, as shares of the boost clock; the last
+  // one holds for those that follow; empty: 1. What several streams share of L2 has the rate of the
+  // highest.
   std::vector<double> clocks = {};
 };
 

@@ -35,7 +35,7 @@ Graph one_head_of(std::int64_t places) {
       writer.op("out", "Reshape", {merged}, {{"shape", Shape{1, places, kHeadDim}}}));
 }
 
-// Of the three operators that the kernel is, which run side by side.
+// For the three operators that the kernel is, which run side by side.
 double kernel_microseconds(std::int64_t places) {
   LoadOptions options;
   options.factors = "none";

@@ -113,7 +113,7 @@ TEST(Pipeline, SharesOfAllCoresCrossTheLink) {
   Fake fake;
   Pipeline pipeline{20, 4, 1};
   pipeline.shares = 8;
-  // Of the three handovers of 2 us and 1 us each, the second part is eightfold.
+  // For the three handovers of 2 us and 1 us each, the second part is eightfold.
   EXPECT_NEAR(fake.run(pipeline).metrics.device.value(), 60e-6, 1e-12);
 }
 

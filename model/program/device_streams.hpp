@@ -8,7 +8,7 @@
 
 namespace foretell {
 
-// Of a GPU: grids, collectives, grids that run beside the first ones, and the host where it
+// A GPU: grids, collectives, grids that run beside the first ones, and the host where it
 // launches one after the other.
 inline constexpr std::size_t kGridStream = 0;
 inline constexpr std::size_t kGpuCollectives = 1;
@@ -24,7 +24,7 @@ Deps emit_grid(ProgramBuilder& builder, Grid grid, const Deps& after,
 // One after the other, on behalf of no operator.
 Program grids_in_order(const std::vector<Grid>& grids, const std::string& name = "kernels");
 
-// Of a CPU: loops.
+// A CPU: loops.
 inline constexpr std::size_t kLoopStream = 0;
 std::vector<Stream> cpu_streams();
 

@@ -103,7 +103,7 @@ struct Program {
   const std::vector<Transfer>& ring(std::size_t ring) const {
     return entries<Transfer>(kEngineCount + ring);
   }
-  // Of all rings.
+  // The transfers of all rings.
   std::vector<Transfer> transfers() const;
   // The stream of collectives; the number of streams when there is none.
   std::size_t collective_queue() const;

@@ -47,9 +47,9 @@ class Deps {
 
 class ProgramBuilder {
  public:
-  // Of a NeuronCore: its engines, rings and collectives.
+  // The streams of a NeuronCore: its engines, rings and collectives.
   explicit ProgramBuilder(std::string name);
-  // Of streams that are given, without entries.
+  // A program of streams that are given, without entries.
   ProgramBuilder(std::string name, std::vector<Stream> streams);
 
   // Index of a new operator that following entries are attributed to.

@@ -35,7 +35,7 @@ struct ServiceState {
   // Batches of workers, those of one worker side by side.
   std::vector<ServingWorker*> serving;
   std::vector<ServingWorker*> decoding;
-  // Of a router that knows who computed what; places among the workers.
+  // A router that knows which worker computed what; places among the workers.
   std::unordered_map<std::int32_t, std::int32_t> session_worker;
   std::unordered_map<std::int32_t, std::int32_t> chain_worker;
   std::size_t next_worker = 0;   // of `serving`

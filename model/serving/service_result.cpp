@@ -6,7 +6,7 @@
 namespace foretell {
 namespace {
 
-// Of the smallest value that a share of all does not exceed, from 1 on.
+// The rank of the smallest value that a share of all does not exceed, from 1 on.
 std::size_t rank_of(double share, std::size_t count) {
   return static_cast<std::size_t>(std::max(1.0, std::ceil(share * static_cast<double>(count))));
 }

@@ -107,7 +107,7 @@ struct ServiceResult {
 // Adds a step that begins now to the timeline.
 void note_batch(ServiceResult& result, Seconds now, std::int64_t decodes);
 
-// Of all answered requests after the warm-up.
+// Over all answered requests after the warm-up.
 Statistic ttft_of(const ServiceResult& result);
 Statistic tpot_of(const ServiceResult& result);  // (end - first token) / (tokens - 1)
 Statistic itl_of(const ServiceResult& result);

@@ -56,7 +56,7 @@ void ServingWorker::account(const StepTime& time) {
   spent[kDecodeRest] += std::max(Seconds(0), rest);
 }
 
-// Of ranks in lock step: idle ones have no tokens, and experts get those of all.
+// For ranks in lock step: idle ones have no tokens, and experts get those of all.
 std::vector<StepShape> ServingWorker::shapes_of_ranks() const {
   std::vector<StepShape> shapes;
   std::int64_t sum = 0;
@@ -86,7 +86,7 @@ Seconds ServingWorker::copy_time(const StepPlan& plan) {
   return group_.rules.block_bytes * static_cast<double>(blocks) / group_.rules.host_rate;
 }
 
-// Of the rank that takes longest in each stage; adds up the energy of all.
+// The time of the rank that takes longest in each stage; adds up the energy of all.
 std::vector<StepTime> ServingWorker::times_of_stages(const std::vector<StepShape>& shapes,
                                                      Joules& energy) {
   std::vector<StepTime> stages(pipeline_->stages.size());

@@ -64,7 +64,7 @@ Grid random_grid(std::mt19937& random) {
 
 double dram_time(const Grid& grid) { return (grid.dram_bytes / grid.dram_rate).value(); }
 
-// Of all SMs, without what its bytes add.
+// For all SMs, without what its bytes add.
 double sm_time(const Grid& grid) {
   double time = 0;
   for (const CtaRun& run : grid.ctas) time += static_cast<double>(run.count) * run.duration.value();
@@ -159,7 +159,7 @@ TEST(GpuStreamsLaws, BlocksThatStateTheirNeedsShareAnSmUpToItsLimits) {
   EXPECT_NEAR(time_of({{grid}, {grid}}), 10e-6, kSlack);  // one block has an SM for itself
   grid.needs = {512, 512 * 32, Bytes(100 * 1024.0)};
   EXPECT_NEAR(time_of({{grid}, {grid}}), 5e-6, kSlack);
-  // Of 228 KiB two blocks get 100 each, three do not; of 65,536 registers four blocks get 16,384.
+  // For 228 KiB two blocks get 100 each, three do not; of 65,536 registers four blocks get 16,384.
   const Execution three = run({{grid}, {grid}, {grid}});
   EXPECT_NEAR(to_seconds(three.end).value(), 5e-6 * 300 / 228, 2 * kSlack);
   EXPECT_NEAR(share_of(three, "gpu0.sms.shared_memory"), 1, 1e-6);

@@ -116,7 +116,7 @@ class KernelTraceWriter {
     write_power();
   }
 
-  // Of the board: kernels that run at the same time add up.
+  // The power of the board: kernels that run at the same time add up.
   void write_power() {
     if (kernels_->empty() || !(kernels_->front().idle_power > Watts(0))) return;
     CounterChanges<1> changes;

@@ -62,7 +62,7 @@ TEST(KernelTrace, ArrowsLeadFromLaunchesAndFromWritersToReaders) {
   EXPECT_THAT(without.threads(), ElementsAre("tensor", "vector"));
 }
 
-// Of two streams: the second one on the same engine has a track of its own.
+// For two streams: the second one on the same engine has a track of its own.
 TEST(KernelTrace, KernelsThatRunAtTheSameTimeAreOnTracksOfTheirOwn) {
   std::vector<KernelRun> runs = three_kernels();
   for (KernelRun& run : runs) run.engine = "tensor";

@@ -58,7 +58,7 @@ class TraceWriter {
     std::vector<std::size_t> lane;  // of each entry
   };
 
-  // Of a time within the call, since the first call.
+  // A time within the call, counted since the first call.
   Picoseconds at(Ticks ticks) const { return place_.begin + picoseconds(ticks); }
 
   // The program is one of a NeuronCore.

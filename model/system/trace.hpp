@@ -26,7 +26,7 @@
 
 namespace foretell {
 
-// Of collectives by kind and size: the traffic of one of them over all links.
+// By kind and size of collectives: the traffic of one of them over all links.
 using CollectiveLinks =
     std::map<std::pair<CollectiveKind, std::uint64_t>, std::vector<LinkTraffic>>;
 

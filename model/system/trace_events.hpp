@@ -108,8 +108,9 @@ void add_rate(CounterChanges<N>& changes, std::size_t series, Picoseconds begin,
   changes[end][series] -= rate;
 }
 
-// Of rates in bytes per picosecond that were demanded, what a server of this rate gives: never more
-// than that, and what it could not give follows as soon as it can, of each series in proportion.
+// What a server of this rate gives of the rates in bytes per picosecond that were demanded: never
+// more than that, and what it could not give follows as soon as it can, of each series in
+// proportion.
 CounterChanges<2> served(const CounterChanges<2>& demanded, double most);
 
 inline constexpr double kGigabytesPerSecond = 1e3;  // per byte per picosecond

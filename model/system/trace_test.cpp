@@ -339,7 +339,7 @@ TEST(Trace, WhatTheMemoryCannotGiveFollows) {
   EXPECT_EQ(served(demanded, 3), demanded);
 }
 
-// Of two series: all bytes pass, in proportion, and never more than there is.
+// For two series: all bytes pass, in proportion, and never more than there is.
 TEST(Trace, WhatPassesIsWhatWasAskedFor) {
   CounterChanges<2> demanded;
   add_rate(demanded, 0, 0, 100, 300.0);

@@ -146,7 +146,7 @@ std::vector<RecordDifference> diff_records(const std::vector<RunRecord>& expecte
   std::vector<Pair> same;
   pair_by(equal_run, before, after, same);
   for (const Pair& pair : same) compare(pair, false);
-  // Of what is on one side only: the same with another machine, other overrides, or all that is
+  // What is on one side only: the same with another machine, other overrides, or all that is
   // left.
   std::vector<Pair> changed;
   pair_by(

@@ -65,7 +65,7 @@ class RecordReader {
     if (found != json_.end() && !found->is_null()) convert(*found, key, value);
   }
 
-  // Of its fields, in their order.
+  // The names of its fields, in their order.
   std::vector<std::string> names() const {
     std::vector<std::string> names;
     for (const auto& item : json_.items()) names.push_back(item.key());

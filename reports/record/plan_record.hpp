@@ -93,7 +93,7 @@ std::string setting_of(const DeploymentSetting& one);
 // The cheapest of a system that is set up otherwise than its best one; null when there is none.
 const PlannedDeployment* runner_up_of(const SystemPlan& plan);
 
-// Of every system the cheapest, cheapest first; then by name.
+// The cheapest of every system, cheapest first; then by name.
 std::vector<const PlannedDeployment*> best_of_systems(const PlanRecord& plan);
 
 // One line. InternalError for a number that is NaN or infinite.

@@ -42,7 +42,7 @@ struct RecordFields;
 // A number as a kind of record writes it.
 using NumberJson = RecordJson (*)(double);
 
-// Of what kIfAny may leave out.
+// Values that kIfAny may leave out.
 template <class T>
 bool is_empty_value(const T& /*value*/) {
   return false;

@@ -50,7 +50,7 @@ struct OperatorRecord {
   double flops = 0;
   double bytes = 0;
   std::string critical;
-  // Of operators that run as thread blocks; left out where it does not apply.
+  // For operators that run as thread blocks; left out where it does not apply.
   std::string kernel = {};  // the largest one
   double waves = 0;         // its thread blocks per place that the chip has for them
   double occupancy = 0;     // share of the places that is taken while it runs

@@ -451,7 +451,7 @@ const std::vector<RequestField>& request_fields();
 const RequestField& request_field(std::string_view name);
 
 bool is_stated(const RequestField& field, const Scenario& scenario);
-// Of a count.
+// The value of a count.
 std::int64_t count_of(const RequestField& field, const Scenario& scenario);
 void set_count(const RequestField& field, Scenario& scenario, std::int64_t value);
 // As a cell of a table: "8", "exact", "yes", "a=1; b=2"; "" when it is not stated.

@@ -81,9 +81,9 @@ struct RunSummary {
   double memory_used_bytes = 0;  // per device, like all of memory
   double memory_capacity_bytes = 0;
   std::optional<MemoryRecord> memory;  // by use; sums up to memory_used_bytes
-  // Of the arithmetic that the part could do in a call; of one forward pass or training step.
+  // Share of the arithmetic that the part could do in a call; of one forward pass or training step.
   std::optional<double> flops_utilisation = {};
-  // Of a service under a load; the times above are means over its requests then.
+  // For a service under a load; the times above are means over its requests then.
   std::optional<double> ttft_p99_s = {};
   std::optional<double> tpot_p99_s = {};
   std::optional<double> e2e_p99_s = {};

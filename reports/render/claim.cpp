@@ -46,7 +46,7 @@ std::optional<double> reached_flops(const RunRecord& record) {
   return flops / record.summary.call_s * parts;
 }
 
-// Of numbers without a unit, what they count is said.
+// Numbers without a unit say what they count.
 std::string claim_text(const SummaryMetric& metric, double value) {
   const std::string_view field = metric.field;
   if (field == "throughput") return plain_format(value, 4) + " /s";
@@ -197,8 +197,8 @@ Judgement judge(const Claim& claim, const std::vector<RunRecord>& records) {
       return {kCannotBeJudged, "", "no prediction has a " + claim.metric + " to compare with"};
     }
     value = of.value / against.value;
-    // Of one machine and another version or number of it, most of the error is the same; of two
-    // machines the errors are their own.
+    // Between one machine and another version or number of it, most of the error is the same; of
+    // two machines the errors are their own.
     margin = device_of(*of.record) == device_of(*against.record)
                  ? 0
                  : std::hypot(margin, margin_of(*against.record, *metric));

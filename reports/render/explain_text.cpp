@@ -15,7 +15,7 @@ std::string rate_text(double amount, double seconds, const char* unit) {
   return seconds > 0 && amount > 0 ? si_format(amount / seconds, unit) : "-";
 }
 
-// Of machines that run thread blocks.
+// For machines that run thread blocks.
 void add_kernel_columns(const std::vector<OperatorGroup>& groups, Table& table) {
   const bool any = std::any_of(groups.begin(), groups.end(),
                                [](const OperatorGroup& group) { return group.waves > 0; });

@@ -37,7 +37,7 @@ std::string headline(const PlannedDeployment& one) {
                      plain_format(one.usd_per_million), plain_format(one.usd_per_hour, 4));
 }
 
-// Of a system that keeps no promise: the candidate that comes nearest, else the one that is split
+// For a system that keeps no promise: the candidate that comes nearest, else the one that is split
 // furthest, of the first type that works there.
 const RejectedDeployment* nearest_of(const SystemPlan& plan) {
   const RejectedDeployment* best = nullptr;

@@ -120,7 +120,7 @@ std::string memory_by_use_line(const MemoryRecord& memory) {
   return join(parts, ", ");
 }
 
-// Of many lengths, some in equal distances, the first and the last among them.
+// From many lengths, some in equal distances, the first and the last among them.
 Table step_table(const std::vector<GenerationRecord>& steps) {
   Table table;
   table.columns = {

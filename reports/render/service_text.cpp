@@ -185,7 +185,7 @@ bool is_faster(const ServeRecord* a, const ServeRecord* b) {
   return a->summary.output_tokens_per_s < b->summary.output_tokens_per_s;
 }
 
-// Of several: the fastest that keeps its promise, or the fastest.
+// Among several: the fastest that keeps its promise, or the fastest.
 std::string best_answer(const std::vector<ServeRecord>& services) {
   std::vector<const ServeRecord*> all;
   std::vector<const ServeRecord*> kept;
@@ -205,8 +205,8 @@ std::string best_answer(const std::vector<ServeRecord>& services) {
                      services.size(), most);
 }
 
-// Of which services a note is, by the trait that tells them apart: "fp8", "16 users, 64 users"; ""
-// of all of them.
+// The services that a note is of, by the trait that tells them apart: "fp8", "16 users, 64 users";
+// "" of all of them.
 std::string owners_of(const std::vector<ServeRecord>& services, const std::string& note,
                       const std::vector<std::string>& varying) {
   const auto has = [&note](const ServeRecord& service) {

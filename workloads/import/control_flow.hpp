@@ -30,7 +30,7 @@ struct ControlStep {
 // are left out. UserErrors as of build_graph().
 std::vector<ControlStep> control_flow(const ModelConfig& config, const Binding& binding);
 
-// Of all steps below, each once.
+// The names of all steps below, each once.
 std::vector<std::string> part_names(const std::vector<ControlStep>& steps);
 
 }  // namespace foretell

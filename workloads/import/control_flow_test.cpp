@@ -162,7 +162,7 @@ TEST_F(OnnxControlFlow, ABodyThatDoesNotFitIsRefused) {
   }
 }
 
-// Of the conformance models; those with sequences and optional values are refused by name.
+// For the conformance models; those with sequences and optional values are refused by name.
 TEST(OnnxConformanceOfControlFlow, BranchesLoopsAndScansAreImported) {
   const std::string folder = "/usr/share/libonnx-testdata/data/node/";
   if (!fs::is_directory(folder)) GTEST_SKIP() << "skipped, no libonnx-testdata";

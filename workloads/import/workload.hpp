@@ -64,7 +64,7 @@ struct Binding {
   std::string part = {};
 };
 
-// Of an encoder-decoder: the longest input of its encoder, and the positions that the encoder
+// For an encoder-decoder: the longest input of its encoder, and the positions that the encoder
 // computes for one of `input_len`: sounds are padded to a whole window (Whisper).
 std::int64_t longest_input(const ModelConfig& config);
 std::int64_t encoded_positions(const ModelConfig& config, std::int64_t input_len);

@@ -38,7 +38,7 @@ class Distribution {
 // that the mean stays exact and quantiles move by less than 1/4096 of the range.
 inline constexpr std::size_t kMaxValues = 4096;
 
-// Of the sum of two independent numbers.
+// The distribution of the sum of two independent numbers.
 Distribution sum(const Distribution& a, const Distribution& b);
 
 // One of several distributions by weights that are at least 0 and do not sum to 0.
@@ -48,8 +48,8 @@ struct WeightedDistribution {
 };
 Distribution mixture(const std::vector<WeightedDistribution>& parts);
 
-// Of the sum of as many independent numbers as `count` says, whole numbers from 0 on. UserError
-// when the numbers vary and there are more than kMaxTerms of them.
+// The distribution of the sum of as many independent numbers as `count` says, whole numbers from 0
+// on. UserError when the numbers vary and there are more than kMaxTerms of them.
 inline constexpr double kMaxTerms = 10'000;
 Distribution repeated_sum(const Distribution& count, const Distribution& term);
 

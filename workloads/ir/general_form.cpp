@@ -89,7 +89,7 @@ class Rewriter {
     return add(name, "Reshape", {x}, {{"shape", shape}});
   }
 
-  // Of the keys that an indexer chose for one token.
+  // The rows of the keys that an indexer chose for one token.
   TensorId chosen_rows(const Op& op, const std::string& name, TensorId keys) {
     const Shape shape = to_.tensor(keys).shape;
     const std::int64_t selected = whole_or_zero(op, "selected");

@@ -143,7 +143,7 @@ std::vector<double> busiest_rank(const std::vector<double>& loads, const RoutedT
   return mine;
 }
 
-// Of every expert, where all have equal chances.
+// The load of every expert, where all have equal chances.
 std::vector<double> equal_loads(const RoutedTokens& routed) {
   const double rows = static_cast<double>(routed.tokens * routed.top_k);
   return std::vector<double>(static_cast<std::size_t>(routed.experts),

@@ -171,7 +171,7 @@ queues:
   }
 }
 
-// Of a GPU with links of 400 GB/s in a group of eight.
+// For a GPU with links of 400 GB/s in a group of eight.
 double run_on_gpu(const std::string& text) {
   const GpuDeviceSpec device = GpuCatalog().load("h100-sxm").spec.device;
   ProgramFileOptions options;

@@ -17,7 +17,7 @@ struct NumberedPrompt {
 // ones or rounded up, as it has numbers. 0: there is none.
 std::int64_t tokens_per_block(const std::vector<NumberedPrompt>& prompts);
 
-// Of every prompt the parts that others begin with, too. Blocks with the same number after the
+// For every prompt the parts that others begin with, too. Blocks with the same number after the
 // same blocks are equal; where prompts part, or one ends, a chain ends.
 std::vector<std::vector<SharedPart>> shared_openings(const std::vector<NumberedPrompt>& prompts,
                                                      std::int64_t tokens_per_block);

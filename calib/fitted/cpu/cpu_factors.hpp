@@ -19,7 +19,7 @@
 namespace foretell {
 
 struct CpuFactors {
-  // Of the peak in the inner loop, by type.
+  // Shares of the peak in the inner loop, by type.
   std::map<std::string, double> product_efficiency;
   std::map<std::string, double> convolution_efficiency;
   Cycles tile;               // start and end of one register block of a product

@@ -34,7 +34,7 @@ struct GemmFactors {
   double gemv_efficiency = 0;  // of the FP32 vector peak, in that kernel; 0: not a limit
   Cycles gemv_column;          // of that kernel, per column of the weights, spread over the SMs
   Cycles fixup;                // stream-K: to take over a part of a tile; 0: no such kernels
-  // Of kernels on the vector pipe alone (operator_factors.hpp).
+  // For kernels on the vector pipe alone (operator_factors.hpp).
   double long_rows = 0;  // share of the DRAM rate that rows longer than a DRAM page lose
   double far_rows = 0;   // stages longer by this share, by doubling of rows beyond 32 KiB
   CommonFactors common = common_factors();  // what all of them share

@@ -13,7 +13,7 @@
 
 namespace foretell {
 
-// Of the name of a table.
+// The parts of the name of a table.
 std::string framework_of(const std::string& table);
 std::string dtype_of(const std::string& table);
 
@@ -50,7 +50,7 @@ class GemmFactorsLibrary {
 
   std::map<std::string, std::size_t> sets_by_device() const { return files_.sets_by_device(); }
 
-  // Of all sets.
+  // For all sets.
   std::vector<std::string> frameworks() const;
 
   // Leaves what was fitted on a device out of account, to judge how well it is done without: its

@@ -33,10 +33,10 @@ class GpuFactorTables {
   // "collective", "operator" or a kind of layers: "experts", "mla", ….
   const KernelFactorsLibrary& kernels(const std::string& kind) const;
 
-  // Of the first folder that has common/kernels.yaml.
+  // From the first folder that has common/kernels.yaml.
   const CommonFactors& common() const;
 
-  // Of every file, so that a record says with which numbers it was made.
+  // The hash of every file, so that a record says with which numbers it was made.
   const std::string& hash() const { return hash_; }
   // "" unless a folder was named that lacks kinds: which of them are from factors_folder().
   std::string note() const;

@@ -66,15 +66,15 @@ class GpuFactors {
   // the matrix pipe does not take has those of the vector pipe, of one product or of many in one
   // kernel (`batched`), with the launch of a kernel in a graph.
   GemmFactors gemm(const std::string& type, bool batched = false) const;
-  // Of products with these factors; {1, 1} with "none".
+  // For products with these factors; {1, 1} with "none".
   Ratio80 gemm_interval80(const std::string& type, bool batched = false) const;
   bool on_vector_pipe(const std::string& type) const;
 
-  // Of the first of `tables` (attention_library.hpp) that was fitted on the device, else on the
+  // From the first of `tables` (attention_library.hpp) that was fitted on the device, else on the
   // nearest chip; nothing with "none". UserError when no chip has one of them.
   std::optional<ChosenAttentionFactors> attention(const std::vector<std::string>& tables) const;
 
-  // Of the first of `tables` that was fitted on any chip: those of the device or of its nearest
+  // From the first of `tables` that was fitted on any chip: those of the device or of its nearest
   // neighbour. Nothing with "none" and when no chip has one of them.
   std::optional<ChosenOperatorFactors<ProductFactors>> product(
       const std::vector<std::string>& tables) const;

@@ -51,7 +51,7 @@ struct FactorSet {
   double interval_high = 1;
   StatedFactors stated;  // what the file states, where the set is like another
   FitEvidence evidence;
-  // Of a library: that the numbers were fitted on; empty until the set that it is like is there.
+  // A library's: where the numbers were fitted on; empty until the set that it is like is there.
   std::set<std::string> fitted_devices;
 };
 

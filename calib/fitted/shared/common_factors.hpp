@@ -35,10 +35,10 @@ struct CommonFactors {
 };
 void fields(FieldList& list, CommonFactors& factors);
 
-// Of a folder as calib/factors is one. UserError with file and line.
+// From a folder as calib/factors is one. UserError with file and line.
 CommonFactors load_common_factors(const std::filesystem::path& folder);
-// Of factors_folder(), read once in a run (model/base/kept_inputs.hpp). Sets of factors hold them,
-// or those of the folder that a request names.
+// From factors_folder(), read once in a run (model/base/kept_inputs.hpp). Sets of factors hold
+// them, or those of the folder that a request names.
 const CommonFactors& common_factors();
 
 }  // namespace foretell

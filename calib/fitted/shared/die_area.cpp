@@ -128,7 +128,7 @@ class Dies {
             {"host interface, links, displays", sizes.base}};
   }
 
-  // Of NeuronCores, whose engines have lanes as SMs have them.
+  // For NeuronCores, whose engines have lanes as SMs have them.
   std::vector<AreaPart> parts_of_cores(const std::vector<Parameter>& parameters,
                                        const std::string& node_key,
                                        const std::string& memory_key) const {

@@ -48,7 +48,7 @@ struct PowerFacts {
   double voltage_knee = 0;   // share of the full clock below which the voltage stays
   double voltage_floor = 0;  // voltage there, as a share of that at the full clock
   double lowest_clock = 0;   // share of the full clock
-  // Of active_idle, what leaks through the chip at the full voltage; it falls with the
+  // The share of active_idle that leaks through the chip at the full voltage; it falls with the
   // voltage v (a share of the full one) as v exp(leakage_growth (v - 1)).
   double leakage_share = 0;
   double leakage_growth = 0;

@@ -41,7 +41,7 @@ class EncoderLayer : public Chain {
  public:
   EncoderLayer(const std::string& dtype, std::int64_t batch, std::int64_t seq)
       : batch_(batch), seq_(seq), int8_(dtype == "int8") {
-    // Of INT8 networks, attention and norms stay in FP32.
+    // In INT8 networks attention and norms stay in FP32.
     type_ = int8_ ? Type::f32 : onednn_type(dtype);
     const std::int64_t tokens = batch * seq;
     const memory input = filled(plain({tokens, kHidden}, type_), 1);

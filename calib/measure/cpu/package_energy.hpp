@@ -16,8 +16,8 @@ namespace foretell {
 class PackageEnergy {
  public:
   explicit PackageEnergy(const std::string& folder = "/sys/class/powercap");
-  // Of all packages since the construction; unknown when one of them cannot be read. One lap of a
-  // counter is noticed, two are not: at 200 W a lap takes minutes.
+  // The sum of all packages since the construction; unknown when one of them cannot be read. One
+  // lap of a counter is noticed, two are not: at 200 W a lap takes minutes.
   std::optional<double> joules() const;
 
  private:

@@ -30,7 +30,7 @@ std::vector<double> reference_rows(const std::string& op,
 // GELU of the values, or the sum with a residual where there is one.
 std::vector<double> with_epilogue(std::vector<double> values, const std::vector<float>& residual);
 
-// Of the largest difference, relative to `tolerance` times the larger of 1 and the value. Eight-bit
+// The largest difference, relative to `tolerance` times the larger of 1 and the value. Eight-bit
 // results saturate: a value beyond 127 is compared with 127.
 double largest_error(const std::vector<float>& found, const std::vector<double>& wanted,
                      double tolerance);

@@ -18,8 +18,8 @@ class Board {
  public:
   virtual ~Board() = default;
   virtual BoardReadings read() = 0;
-  // Of the whole board since its driver was loaded; unknown where the board does not count it. The
-  // counter moves every few tens of milliseconds.
+  // The energy of the whole board since its driver was loaded; unknown where the board does not
+  // count it. The counter moves every few tens of milliseconds.
   virtual std::optional<double> energy_j() { return std::nullopt; }
   virtual std::string driver() = 0;  // "580.65.06"; "" when unknown
 };

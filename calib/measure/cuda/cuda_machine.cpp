@@ -213,7 +213,8 @@ class CudaMachine : public MeasuredMachine {
             {"energy_j", energy}};
   }
 
-  // Of one operator, by the board's counter over half a second of work; idle power is part of it.
+  // The energy of one operator, by the board's counter over half a second of work; idle power is
+  // part of it.
   std::optional<double> energy_of_one(const Batch& batch, double seconds) const {
     constexpr double kCountedSeconds = 0.5;  // many updates of the counter
     const auto batches = static_cast<int>(std::clamp(kCountedSeconds / seconds, 1.0, 1e5));

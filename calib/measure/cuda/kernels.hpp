@@ -36,7 +36,7 @@ void launch_transpose(const MatrixArguments& matrix, cudaStream_t stream);
 // in: table; places: rows indices
 void launch_gather(const MatrixArguments& matrix, const std::int32_t* places, cudaStream_t stream);
 
-// Of fp32, four at a time; counts are multiples of 4.
+// FP32, four at a time; counts are multiples of 4.
 void launch_stream_read(const float* in, float* sum, std::int64_t count, cudaStream_t stream);
 void launch_stream_write(float* out, std::int64_t count, cudaStream_t stream);  // all 1
 void launch_stream_copy(const float* in, float* out, std::int64_t count, cudaStream_t stream);

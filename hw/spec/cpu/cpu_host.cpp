@@ -85,7 +85,7 @@ struct Architecture {
   double tile_bytes = 0;  // along the summed dimension of a tile of the matrix unit; 0: none
 };
 
-// Of hw/cores/cpu/generations.yaml.
+// From hw/cores/cpu/generations.yaml.
 Architecture read_architecture(const std::string& name) {
   const Node root = load_document(hw_folder() / "cores" / "cpu" / "generations.yaml");
   const Node& row = root.required("generations", "").required(name, "generations");

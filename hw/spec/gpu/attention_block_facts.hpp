@@ -20,7 +20,7 @@ class AttentionBlockFacts {
     std::string product_dtype;
     std::string policy;  // of precision.hpp
   };
-  // Of a type of products. UserError with those that are known.
+  // For a type of products. UserError with those that are known.
   const Type& type(const std::string& product_dtype) const;
 
   struct Call {

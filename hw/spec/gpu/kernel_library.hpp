@@ -142,7 +142,7 @@ class KernelLibraries {
   std::vector<PassSource> passes(const std::string& library, const std::string& operation,
                                  bool wide) const;
 
-  // Of the host of a library that states one, beside a board of this architecture.
+  // The launch time of the host of a library that states one, beside a board of this architecture.
   Seconds launch_time(const KernelLibrary& library, const std::string& architecture) const;
 
  private:

@@ -122,7 +122,7 @@ class LayerKernelLibrary {
                                const std::string& architecture = "") const;
   const LayerKernelFacts& facts(const std::string& kernels,
                                 const std::string& architecture = "") const;
-  // Of rows of a table of this library, version and shape "<hidden> <intermediate> <top_k>
+  // For rows of a table of this library, version and shape "<hidden> <intermediate> <top_k>
   // <experts>": the first entry of the file that names them, else any expert for any token.
   const TableRouting& routing(const std::string& kernels, const std::string& version,
                               const std::string& shape) const;

@@ -50,7 +50,7 @@ struct LoadedSystem {
 class FurtherParameters {
  public:
   virtual ~FurtherParameters() = default;
-  // Of which device; called first. UserError when there are none for it.
+  // Which device the fields are of; called first. UserError when there are none for it.
   virtual void choose(const NeuronDeviceSpec& device) = 0;
   virtual void add_to(FieldList& list) = 0;
   // Fills in where a value that was not overridden is from.

@@ -14,7 +14,8 @@ int assumed_shapes_of_cpu_loops();
 // What a NeuronCore runs as one piece; part of what its systems are known by.
 std::filesystem::path neuron_fusion_file(const std::filesystem::path& hw);
 
-// Of the contents of all YAML files of `hw`/kernels, read once in a run; "" without that folder.
+// A hash of the contents of all YAML files of `hw`/kernels, read once in a run; "" without that
+// folder.
 const std::string& kernel_files_hash(const std::filesystem::path& hw);
 
 }  // namespace foretell

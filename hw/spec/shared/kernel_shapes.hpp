@@ -140,10 +140,10 @@ void fields(FieldList& list, KernelShapes& shapes);
 // "128x64x4 32x32x8". UserError for what is no list of three whole numbers above 0 each.
 std::vector<std::array<int, 3>> triples(const std::string& text);
 
-// Of a folder like hw/. UserError with file and line.
+// From a folder like hw/. UserError with file and line.
 KernelShapes load_kernel_shapes(const std::filesystem::path& hw,
                                 std::map<std::string, Provenance>& provenance);
-// Of hw/, read once in a run (model/base/kept_inputs.hpp).
+// From hw/, read once in a run (model/base/kept_inputs.hpp).
 const KernelShapes& kernel_shapes();
 
 }  // namespace foretell

@@ -65,7 +65,7 @@ double sourced_number(const Node& map, const std::string& key, double min, doubl
 class Bibliography {
  public:
   static Bibliography load(const Node& document);
-  // Of a folder hw/; read once where inputs are kept (model/base/kept_inputs.hpp). UserError with
+  // From a folder hw/; read once where inputs are kept (model/base/kept_inputs.hpp). UserError with
   // file:line.
   static Bibliography of(const std::filesystem::path& hw);
 

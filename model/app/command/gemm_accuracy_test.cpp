@@ -45,7 +45,7 @@ TEST_P(GemmAccuracy, HeldOutFamiliesAreWithinTheLimit) {
   EXPECT_EQ(result.code, kSuccess) << result.result << result.messages;
 }
 
-// Of the families that judge; four limits are 0.2 higher than when the vault was among them.
+// For the families that judge; four limits are 0.2 higher than when the vault was among them.
 INSTANTIATE_TEST_SUITE_P(
     Tables, GemmAccuracy,
     ::testing::Values(

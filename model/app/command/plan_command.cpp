@@ -50,7 +50,7 @@ struct PlanOptions {
   OutputOptions output;
 };
 
-// Of the keys of a service those that are the same for all candidates. `requests` has a default of
+// The keys of a service that are the same for all candidates. `requests` has a default of
 // its own.
 const std::vector<std::string> kServiceKeys = {"rate", "concurrency", "trace",       "arrivals",
                                                "slo",  "max_tokens",  "prefix_cache"};

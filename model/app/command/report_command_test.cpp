@@ -173,7 +173,7 @@ TEST(ReportCommand, AStudyIsPredictedFirst) {
   EXPECT_EQ(run_command({"report", path, "-o", folder.file("s.csv")}).code, kUserMistake);
 }
 
-// Of which nothing can be predicted.
+// Rows of which nothing can be predicted.
 constexpr const char* kFailingStudy =
     "study: <b>nothing</b>\nbase: {on: inf2.xlarge, workload: bert-base-uncased, seq: 128}\n"
     "vary: {batch: [1313], dtype: [bf16, fp32]}\n";

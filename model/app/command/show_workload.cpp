@@ -17,7 +17,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Of one operator, of all of them, or of one network of a pipeline.
+// The work of one operator, of all of them, or of one network of a pipeline.
 struct Work {
   double macs = 0;
   double flops = 0;

@@ -115,7 +115,7 @@ class TableComparison {
         in_vault_(closed_rows()),
         part_(row_part(layout_, table_.header())),
         group_(row_group(layout_, table_.header())),
-        // Of a GPU whose factors are left out, no row took part in anything.
+        // No row of a GPU whose factors are left out took part in anything.
         judges_interval_(question.kernels.held_out_device.empty()
                              ? judges_interval_test(layout_, table_.header())
                              : always()),

@@ -37,7 +37,7 @@ struct AccuracyQuestion {
   std::string system;  // of records of CPUs
 };
 
-// Of a table of networks or kernels, or of records of a CPU. Rows whose measurement is no number
+// For a table of networks or kernels, or of records of a CPU. Rows whose measurement is no number
 // above zero, and rows that contradict each other, do not count; the notes name them. UserError
 // that says why when no row counts.
 AccuracyReport accuracy_of_table(const AccuracyQuestion& question, const Session& session);

@@ -51,7 +51,7 @@ Request gpt2(const std::string& system) {
   return request;
 }
 
-// Of the device memory, GB/s.
+// For the device memory, GB/s.
 double memory_peak(const RunRecord& record) {
   double most = 0;
   for (const PeakRecord& peak : record.machine->bandwidths) most = std::max(most, peak.per_s);

@@ -131,7 +131,7 @@ int validate(const ValidateOptions& options, const Session& session) {
   }
   const std::vector<std::string> broken = broken_limits(options, report);
   for (const std::string& limit : broken) session.say("foretell: outside tolerance: " + limit);
-  // Of all tables of the project, some rows are of what is not described: their notes say so.
+  // Some rows of the project's tables are of what is not described: their notes say so.
   const bool all_count = options.all || (report.failed == 0 && report.refused == 0);
   return broken.empty() && all_count ? kSuccess : kOutsideTolerance;
 }

@@ -19,7 +19,7 @@ constexpr std::size_t kMaxOptions = 256;
 constexpr std::size_t kMaxRecords = 16;
 
 const std::vector<std::string> kCommands = {"run", "serve", "explain"};
-// Of a service, beside those of one call.
+// The options of a service, beside those of one call.
 const std::vector<std::string> kServeOptions = {"concurrency", "rate", "requests",
                                                 "engine",      "slo",  "dp"};
 

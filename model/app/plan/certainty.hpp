@@ -16,7 +16,7 @@ double promised_value(const ServeRecord& record, const Promise& promise);
 // of the interval at its 10 % and 90 % quantiles.
 double probability_of(const ServeRecord& record, const Promise& promise);
 
-// Of all: the product, which is the least it can be while errors of one service go together.
+// The product over all, which is the least it can be while errors of one service go together.
 double probability_of(const ServeRecord& record, const std::vector<Promise>& promises);
 
 // The smallest limit that is kept with this probability, in seconds.

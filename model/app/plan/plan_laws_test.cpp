@@ -183,7 +183,7 @@ TEST(PlanLaws, WhatIsPlannedHoldsForMoreRequests) {
   EXPECT_LE(record.summary.ttft_s.p99, 20);
 }
 
-// Of several broken promises, what is named eases each that has to be.
+// For several broken promises, what is named eases each that has to be.
 TEST(PlanLaws, WhatIsNamedInPlaceOfSeveralPromisesIsKeptWhole) {
   const PlanRequest request = question(0.001, "ttft.p99<=1ms,tpot.p99<=1ms,e2e.p99<=1000s");
   const SystemPlan plan = plan_system(predict, request, kSystem);

@@ -37,7 +37,7 @@ StaticBound static_bound(const WorkerMachine& machine, double mean_input, double
   const double held = machine.kv_per_token.value() > 0
                           ? free / (machine.kv_per_token.value() * static_cast<double>(input))
                           : static_cast<double>(kMostSequences);
-  // Of one of the batches in flight, as many as there are stages.
+  // One of the batches in flight, which are as many as there are stages.
   const std::int64_t batches = machine.stages;
   const double limit = step_limit(promises);
   bound.token_s = std::numeric_limits<double>::infinity();

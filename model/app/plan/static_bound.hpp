@@ -9,9 +9,9 @@
 
 namespace foretell {
 
-// Of a rank of a worker. Times are those of the prediction; promises and capacities are widened by
-// the slack, which covers its error. Of a pipeline, steps follow one another as fast as its slowest
-// stage allows.
+// The facts of a rank of a worker. Times are those of the prediction; promises and capacities are
+// widened by the slack, which covers its error. Of a pipeline, steps follow one another as fast as
+// its slowest stage allows.
 struct StaticBound {
   double prompt_s = 0;  // the step of a prompt alone, or its slowest stage
   double token_s = 0;   // share of a token in the best decode step that promises and memory allow;

@@ -63,7 +63,7 @@ TEST_F(BlockScales, TakeFourBytesForABlock) {
   const auto weights = [&](const char* dtype) {
     return predict(request("h200-sxm", dtype, false)).summary.memory->weights_bytes;
   };
-  // Of 4 layers: queries and results, keys and values, three matrices of the feed-forward network;
+  // For 4 layers: queries and results, keys and values, three matrices of the feed-forward network;
   // the head.
   const double products = 4.0 * 4096 * (2 * 4096 + 2 * 1024 + 3 * 12288) + 4096.0 * 32000;
   EXPECT_NEAR(weights("fp8-block") - weights("fp8"), products / (128 * 128) * 4, 1);

@@ -28,7 +28,7 @@ struct Band {
   Number high{};
 };
 
-// Of the boards in use, and at the wall.
+// Figures of the boards in use, and at the wall.
 struct EnergyFigures {
   Watts watts;
   Watts wall;
@@ -83,7 +83,7 @@ Band<Number> band_of(const Interval& ratio, Number value) {
 // Between these times as many are done as go into `work`.
 Band<PerSecond> rate_band(double work, const Band<Seconds>& times);
 
-// Of what stays on a device together; false when it is more than there is.
+// What stays on a device together; false when it is more than there is.
 bool set_memory(const MemoryUse& memory, CallFigures& figures);
 
 }  // namespace foretell

@@ -34,7 +34,7 @@ struct SystemSheet {
   int parts = 0;  // cores or SMs, of all devices
   Bytes memory;   // of all devices
   int vcpus = 0;  // 0: not known
-  // Of a program by hand.
+  // For a program by hand.
   ProgramLimits limits;
   std::function<Execution(const Program& program)> execute;
   Bytes device_memory;         // of the device that runs it
@@ -77,7 +77,7 @@ class DeviceFamily {
   // no such rule take that of Inferentia2, so that the cost of padding can be compared.
   virtual std::int64_t smallest_bucket(const Request& request) const;
 
-  // Of the system of a request, with its overrides and factors.
+  // The parameters of the system of a request, with its overrides and factors.
   virtual std::vector<Parameter> parameters(const Request& request) const;
   virtual std::vector<ImprovedPart> improved_parts(const Request& request) const = 0;
   Prices prices(const Request& request) const;  // without overrides

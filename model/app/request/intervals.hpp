@@ -50,7 +50,7 @@ class IntervalTable {
   // Entries of another table, after these.
   void append(const IntervalTable& other);
 
-  // Of what was not measured.
+  // For what was not measured.
   const Interval& fallback() const { return fallback_; }
 
  private:

@@ -59,7 +59,7 @@ std::vector<std::int64_t> stated_buckets(std::string_view list) {
   return buckets;
 }
 
-// Of each length that is padded.
+// For each length that is padded.
 std::map<std::string, std::vector<std::int64_t>> buckets_of(const Lengths& lengths,
                                                             std::string_view list,
                                                             std::int64_t smallest) {

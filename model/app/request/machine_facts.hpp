@@ -8,11 +8,11 @@
 
 namespace foretell {
 
-// Of one NeuronCore: its engines, with matmuls in `matmul`, its DMA engines, and the device memory
+// One NeuronCore: its engines, with matmuls in `matmul`, its DMA engines, and the device memory
 // that it shares with the other cores.
 MachineRecord neuron_machine(const LoadedSystem& system, DType matmul);
 
-// Of one GPU.
+// One GPU.
 MachineRecord gpu_machine(const LoadedGpuSystem& system, DType matmul);
 
 }  // namespace foretell

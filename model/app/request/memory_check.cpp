@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kMaxNamed = 12;  // systems that a message names
 
-// Of the pipeline stage that needs most.
+// The pipeline stage that needs most.
 MemoryUse use_of_part(const ResolvedDevice& device, int tensor_parallel) {
   const ResolvedWorkload& resolved = device.workload();
   const Request& request = resolved.request;

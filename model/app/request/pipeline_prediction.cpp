@@ -119,7 +119,7 @@ class PipelinePrediction {
     return request;
   }
 
-  // Of what the pipeline makes, for those parts that know images and videos.
+  // The sizes of what the pipeline makes, for those parts that know images and videos.
   void take_sizes_of(const PipelinePart& part, Request& request) const {
     const ModelConfig network = WorkloadLibrary().load(part.workload);
     const bool images = network.vision.image_size > 0;
@@ -157,7 +157,7 @@ class PipelinePrediction {
       context.notes.push_back(model_.left_out + ": takes time, too, and is no part of this");
   }
 
-  // Of the pipeline; what no part changes is as in `longest`.
+  // The figures of the pipeline; what no part changes is as in `longest`.
   CallFigures figures(const CallFigures& longest) const {
     CallFigures whole = longest;
     FORETELL_CHECK(longest.memory.has_value(), "a prediction without its memory");
@@ -196,7 +196,7 @@ class PipelinePrediction {
     return whole;
   }
 
-  // Of all calls of each network.
+  // Of all calls of each network, added up.
   std::vector<OperatorRecord> operators() const {
     std::vector<OperatorRecord> all;
     Seconds start;

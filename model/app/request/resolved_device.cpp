@@ -53,7 +53,7 @@ std::int64_t median_kv_len(const ResolvedDevice& device) {
   return request.kv == "exact" ? median : device.compiled_length(median);
 }
 
-// Of a generation: the prefill and, after it, the median decode step, of the first stage. The
+// For a generation: the prefill and, after it, the median decode step, of the first stage. The
 // prediction itself stays what it is without a timeline.
 void write_timeline(const ResolvedDevice& device) {
   const ResolvedWorkload& resolved = device.workload();

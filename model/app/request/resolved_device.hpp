@@ -73,7 +73,7 @@ class ResolvedDevice {
   // Systems of the family with the overrides of the request, for those that it does not fit on.
   virtual std::vector<MemoryPlace> other_places() const { return {}; }
 
-  // Of generation. Length that is compiled for this many positions; the same where none is.
+  // Generation: the length that is compiled for this many positions; the same where none is.
   virtual bool compiles_lengths() const { return false; }
   virtual std::int64_t compiled_length(std::int64_t positions) const { return positions; }
   // What the host and the software add, and how finely steps are walked.

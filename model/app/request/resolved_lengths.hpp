@@ -5,7 +5,7 @@
 
 namespace foretell {
 
-// Of a network that hears: a window of sound where the request states none, and a note where it
+// For a network that hears: a window of sound where the request states none, and a note where it
 // fills a part of one. Before anything asks whether tokens are generated.
 void resolve_sound(ResolvedWorkload& resolved);
 

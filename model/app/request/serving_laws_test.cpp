@@ -26,7 +26,7 @@ class CallQueue : public sc_core::sc_module {
     sensitive << due_;
   }
 
-  // Of the requests that came after every client had sent one.
+  // For the requests that came after every client had sent one.
   double mean_latency() const {
     Ticks sum = 0;
     for (const Ticks latency : latencies_) sum += latency;

@@ -85,7 +85,7 @@ int halvings_of(DType type) {
   return size_of(type) < Bytes(2) ? 1 : 0;
 }
 
-// Of a layer whose indexer chooses in every call, or only where there are more keys than it may.
+// For a layer whose indexer chooses in every call, or only where there are more keys than it may.
 Seconds host_of(const AttentionBlockFactors& factors, bool always_chooses) {
   return always_chooses && factors.host_chooses > Seconds(0) ? factors.host_chooses : factors.host;
 }

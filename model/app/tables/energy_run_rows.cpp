@@ -47,7 +47,7 @@ std::int64_t clients_of(const std::string& text) {
   return std::max<std::int64_t>(1, std::llround(mean));
 }
 
-// Of "tp1 ep4 dp4" the number after "ep" or "dp"; 1 where there is none.
+// In "tp1 ep4 dp4", the number after "ep" or "dp"; 1 where there is none.
 int share_of(const std::string& text, std::string_view kind) {
   for (const std::string& word : split(text, ' ')) {
     if (starts_with(word, kind))

@@ -43,7 +43,7 @@ double value_of(std::size_t i, const ServeSummary& summary) {
   return values[i];
 }
 
-// Of the value, as many times as the record's interval is of the record's mean.
+// As many times the value as the record's interval is of the record's mean.
 Interval interval_of(std::size_t i, const ServeSummary& summary) {
   const Interval& stated = summary.interval80.at(kEngineFigures[i].interval);
   const double means[] = {summary.e2e_s.mean, summary.ttft_s.mean, summary.tpot_s.mean,

@@ -15,7 +15,7 @@ namespace foretell {
 // No factor is fitted to a row of an operation on this many GPUs, on any device.
 bool is_held_out_collective(std::int64_t ranks);
 
-// Of calls that are held out: is their interval made from it, rather than judged on it? By size.
+// For calls that are held out: is their interval made from it, rather than judged on it? By size.
 bool collective_makes_interval(const GpuCollectiveShape& shape);
 
 // The two lengths that rows of a family share.
@@ -25,7 +25,7 @@ std::pair<std::int64_t, std::int64_t> operator_family(const OperatorRow& row);
 // (n, k) of products, equal channels of convolutions, equal columns of passes.
 bool is_held_out_operator(const OperatorRow& row);
 
-// Of rows that are held out: is their interval made from it, rather than judged on it?
+// For rows that are held out: is their interval made from it, rather than judged on it?
 bool operator_makes_interval(const OperatorRow& row);
 
 // Is a row one that no factor was fitted to, on any device? UserError for a kind of table whose

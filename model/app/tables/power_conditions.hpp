@@ -18,7 +18,7 @@ struct PowerMeter {
   double least_runs = 0;
   double warm_runs = 0;
 };
-// Of what a kernel adds to a board that was idle, the share that the readings show on average.
+// The share of what a kernel adds to an idle board that the readings show on average.
 double shown_of_cold_test(const PowerMeter& meter, Seconds kernel);
 
 enum class PowerCondition {
@@ -43,7 +43,7 @@ class PowerConditions {
                     const std::string& kernel) const;
   bool is_random(const std::string& library) const;
   double shortest_stream_us() const { return shortest_stream_us_; }
-  // Of what a kernel adds to the idle board, the share that the meter shows.
+  // The share of what a kernel adds to the idle board that the meter shows.
   double shown_share(const PowerRow& row, const std::string& library) const;
   double stream_share() const { return stream_share_; }  // of the bandwidth of the memory
 

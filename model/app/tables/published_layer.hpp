@@ -13,7 +13,7 @@ struct PublishedLayer {
   bool side_by_side = false;   // attention and feed-forward layer
 };
 
-// Of a network of `foretell list workloads`, by any name that it is known under; null for others.
+// For a network of `foretell list workloads`, by any name that it is known under; null for others.
 // Each is read once in a run.
 const PublishedLayer* published_layer(const std::string& network);
 

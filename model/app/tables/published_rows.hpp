@@ -29,7 +29,7 @@ using CellMap = std::map<std::string, std::string>;  // text by column
 
 class PublishedRows {
  public:
-  // Of tables with these columns; none where they name no software. UserError with file:line for
+  // For tables with these columns; none where they name no software. UserError with file:line for
   // keys that are not known and shares outside (0, 1].
   static std::optional<PublishedRows> load(const std::vector<std::string>& columns);
   static PublishedRows read(const Node& root);

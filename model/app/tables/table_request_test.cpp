@@ -36,7 +36,7 @@ TEST(RowReader, WeightsThatAreNotModelledAreRefused) {
               HasSubstr("narrow weights are int8 or fp8"));
 }
 
-// Of a table of software: a rule says that a board is beside a newer processor than those of its
+// For a table of software: a rule says that a board is beside a newer processor than those of its
 // age.
 TEST(RowReader, ANewestHostTakesItsLibrarysOwnTimeBesideAnOldBoard) {
   const CsvRow header = {"system", "workload", "software", "library", "host"};

@@ -38,7 +38,7 @@ WallLimit read_limit(const Node& entry) {
   return limit;
 }
 
-// Of "closed Offline DGX-A100 …" the second word.
+// The second word of "closed Offline DGX-A100 …".
 std::string scenario_of(const NamedCells& cells, const CsvRow& row) {
   const std::vector<std::string> words = split(cells.text(row, "scenario"), ' ');
   return words.size() < 2 ? "Offline" : words[1];
@@ -76,7 +76,7 @@ WallHosts read_hosts(const Node& section) {
   return hosts;
 }
 
-// Of "…; host 2x AMD EPYC 7742; …" what the processors are sold to draw, together; 0: not known.
+// In "…; host 2x AMD EPYC 7742; …", what the processors are sold to draw, together; 0: not known.
 double processor_watts_of(const WallHosts& hosts, const std::string& notes) {
   constexpr std::string_view kHost = "host ";
   const std::size_t begin = notes.find(kHost);

@@ -8,7 +8,7 @@
 namespace foretell {
 namespace {
 
-// Of a memory that does not say how large it is; what is asked of it lies within.
+// Where a memory does not say how large it is; what is asked of it lies within.
 constexpr std::uint64_t kAddressSpan = std::uint64_t{1} << 33U;
 constexpr double kSame = 0.999;  // of what an idle memory takes: rounding
 

@@ -10,7 +10,7 @@
 namespace foretell {
 namespace {
 
-// Of a memory that does not say how large it is; what is asked of it lies within.
+// Where a memory does not say how large it is; what is asked of it lies within.
 constexpr std::uint64_t kAddressSpan = std::uint64_t{1} << 33U;
 
 }  // namespace

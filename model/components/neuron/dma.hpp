@@ -29,7 +29,7 @@ class DmaEngines : public sc_core::sc_module {
 
   tlm_utils::simple_initiator_socket<DmaEngines> hbm;
 
-  // Of one ring, by its number among the rings.
+  // One ring, by its number among the rings.
   void start(std::size_t ring) { issue(ring); }
   bool finished(std::size_t ring) const;
   // Transfers issued so far by a ring; its head when it is blocked.

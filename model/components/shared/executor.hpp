@@ -27,7 +27,8 @@ class Executor : public sc_core::sc_module {
   // Releases all streams: data first, so that it is on its way when it is asked for.
   void start();
   bool finished() const;
-  // Of an executor that stopped before it finished: who waits for what, a line per blocked stream.
+  // After an executor stopped before it finished: which stream waits for what, a line per blocked
+  // stream.
   std::string describe_blocked() const;
   const ProgramExecution& execution() const { return shared_.execution; }
   // The same, when the executor is no longer asked for it.

@@ -69,7 +69,7 @@ class ConvolutionKernels {
   // Appends the kernels of the fastest and what bounds them.
   void add(const ConvolutionShape& shape, const ConvolutionTraffic& traffic, MappedOp& op) const;
 
-  // Of a convolution that is called again and again with the same operands.
+  // For a convolution that is called again and again with the same operands.
   ConvolutionTraffic warm_traffic(const ConvolutionShape& shape) const;
 
  private:

@@ -113,7 +113,7 @@ LayerCall LayerKernels::call_of(const Chosen& chosen) const {
 
 void LayerKernels::take(const Chosen& chosen, GridSequence program, MappedOp& op) const {
   op.note = chosen.note;
-  // Of a table that was measured without graphs the launch is the host's; in a graph a kernel takes
+  // In a table that was measured without graphs the launch is the host's; in a graph a kernel takes
   // the floor of the chip.
   if (chosen.factors.host > Seconds(0)) {
     Seconds& launch = program.kernels.front().launch;

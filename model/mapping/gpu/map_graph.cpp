@@ -130,7 +130,8 @@ class GpuMapper final : public FusedWalk<MappedOp> {
     return bytes;
   }
 
-  // Of an element of the results on average: those that only products in 8 bits read are as narrow.
+  // The bytes of an element of the results on average: those that only products in 8 bits read are
+  // as narrow.
   double output_bytes(const FusedOp& fused) const {
     double elements = 0;
     for (const TensorAccess& write : fused.writes)
@@ -289,7 +290,7 @@ class GpuMapper final : public FusedWalk<MappedOp> {
     return std::max<std::int64_t>(1, element_count(shape) / std::max<std::int64_t>(1, rows));
   }
 
-  // Of the operators of a chain, the one whose kernel the others ride in.
+  // The operator of a chain whose kernel the others are fused into.
   OpId heaviest_of(const FusedOp& fused) const {
     const auto weight = [this](OpId id) {
       const std::string& kind = graph_.op(id).kind;

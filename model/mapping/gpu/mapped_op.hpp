@@ -19,7 +19,7 @@ struct MappedOp {
   bool is_counted = false;  // kernels state their arithmetic and bytes (Grid::work)
   std::string engine;       // "tensor", "vector", "memory", "link"
   Flops flops;
-  // Of the largest kernel: its name, thread blocks per slot of the chip, and the share of the
+  // The largest kernel: its name, thread blocks per slot of the chip, and the share of the
   // slots that is at work while it runs. Empty and 0 for kernels without thread blocks.
   std::string kernel;
   double waves = 0;
@@ -29,7 +29,7 @@ struct MappedOp {
   std::vector<std::size_t> needs;  // … and those before it, on the other one, that it waits for
   TensorId converted = kNoId;      // that it wrote in the type of its product, too
 
-  // Of all kernels.
+  // The sum of all kernels.
   Bytes dram() const {
     Bytes sum;
     for (const Grid& one : program.kernels) sum += one.moved;

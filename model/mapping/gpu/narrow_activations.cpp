@@ -12,7 +12,7 @@ namespace {
 
 bool is_convolution(const Op& op) { return op.kind == "Conv" || op.kind == "ConvTranspose"; }
 
-// Of convolutional networks.
+// Kinds of operators of convolutional networks.
 bool takes_narrow(const std::string& kind) {
   static const std::set<std::string> kKinds = {
       "Conv",  "ConvTranspose", "BatchNorm", "Add",         "Sub",    "Mul",

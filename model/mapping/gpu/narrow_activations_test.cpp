@@ -22,7 +22,7 @@ struct Quantised {
     narrow_activations(policy, &graph, residuals);
   }
 
-  // Of the only output of the operator whose name ends so.
+  // For the only output of the operator whose name ends so.
   DType written_by(const std::string& end) const {
     for (const Op& op : graph.ops()) {
       const bool matches = op.name.size() >= end.size() &&

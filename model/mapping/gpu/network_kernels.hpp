@@ -62,7 +62,7 @@ struct StateSpace {
   Bytes dram;
 };
 StateSpace state_space_shape(const Graph& graph, const Op& op);
-// Of one token a pass over the state, of prompts products of chunks.
+// One token is a pass over the state, prompts are products of chunks.
 void lower_state_space(ProductKernels& products, PassKernels& passes, const StateSpace& work,
                        MappedOp& op);
 

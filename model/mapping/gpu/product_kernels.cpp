@@ -54,7 +54,7 @@ std::vector<CtaRun> uneven_blocks(const GemmTiming& timing, const Product& produ
   return std::move(all.ctas);
 }
 
-// Of L2 as the closed form, to which energies are fitted, counts them.
+// Counts bytes of L2 as the closed form, to which energies are fitted, counts them.
 void count_bytes(const Product& product, const GemmType& type, Grid& kernel) {
   const OperandType operands{bits_of_rate(type.rate), type.weight_bytes, type.activation_bytes};
   const auto add = [&](std::int64_t rows, double times) {

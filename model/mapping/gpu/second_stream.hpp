@@ -5,7 +5,7 @@
 // branch begins when its input is there and whoever reads its result waits for it, which is what
 // the events do that libraries put between two streams.
 //
-// Of two halves of a batch that take turns (workloads/ir/two_batches.hpp) it is the collectives
+// With two halves of a batch that take turns (workloads/ir/two_batches.hpp) it is the collectives
 // that run there, each after what its half has computed before it.
 #pragma once
 

@@ -50,7 +50,8 @@ struct Value {
     return token_major[std::min(static_cast<std::size_t>(tile), token_major.size() - 1)];
   }
 
-  // Of `count` rows of the flattened tensor, some at least; of features, those of `width` columns.
+  // What `count` rows of the flattened tensor wait for, some at least; of features, those of
+  // `width` columns.
   Deps tokens_of_rows(std::int64_t first_row, std::int64_t count) const {
     Deps deps;
     for (std::int64_t t = first_row / tile_rows; t <= (first_row + count - 1) / tile_rows; ++t)

@@ -164,7 +164,7 @@ class Fuser : private FusionWalk {
     kernels_.push_back(std::move(kernel));
   }
 
-  // Of what works on scores, differences have no place in the kernel.
+  // Among what works on scores, differences have no place in the kernel.
   void take_attention(OpId softmax) override {
     const std::optional<AttentionPattern> found = match_attention(graph_, softmax);
     if (!found) return;

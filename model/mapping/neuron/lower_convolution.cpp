@@ -117,7 +117,7 @@ class ConvLowering {
     }
   }
 
-  // Of the copy that products read.
+  // The copy that products read.
   const Deps& features(std::int64_t block, std::int64_t tile) const {
     if (source_->narrow.empty()) return source_->features(block, tile);
     const std::int64_t at = block * source_->tiles() + std::min(tile, source_->tiles() - 1);
@@ -253,7 +253,7 @@ class ConvLowering {
     return done;
   }
 
-  // Of all channels: the group begins when the last of them is there.
+  // Waits for all channels: the group begins when the last of them is there.
   Deps ready(const PixelGroup& group) const {
     Deps deps = border_;
     for (std::int64_t block = 0; block < source_->blocks(); ++block) {

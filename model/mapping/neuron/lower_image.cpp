@@ -131,7 +131,7 @@ class ImageLowering {
     return done;
   }
 
-  // Of factors, offsets and biases: sums over the pixels of every channel.
+  // Gradients of factors, offsets and biases: sums over the pixels of every channel.
   void channel_sums() {
     Deps ready;
     std::int64_t pixels = 1;
@@ -164,7 +164,8 @@ class ImageLowering {
     return static_cast<std::size_t>(pixel / emitter_.tile_rows());
   }
 
-  // Of all operands: pixels `first` to `last` of block `block`; a smaller one is there as a whole.
+  // Waits for all operands: pixels `first` to `last` of block `block`; a smaller one is there as a
+  // whole.
   Deps ready(std::int64_t block, std::int64_t first, std::int64_t last) const {
     Deps deps;
     for (const Value* operand : operands_) {

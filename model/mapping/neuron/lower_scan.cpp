@@ -308,7 +308,7 @@ class ScanLowering {
     return result;
   }
 
-  // Of the delta rules: new values in place of what the state and the chunk itself already answer.
+  // In the delta rules, new values in place of what the state and the chunk itself already answer.
   Deps corrected_values(std::int64_t rows, const Deps& operands, bool is_first, const Deps& state) {
     Deps among = inside(rows, operands);
     among = multiply(rows, among);  // decays and rates

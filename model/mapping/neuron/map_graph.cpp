@@ -140,7 +140,7 @@ class NeuronMapper {
     return shared;
   }
 
-  // Of SBUF, beside the weights that stay.
+  // What is free of SBUF, beside the weights that stay.
   double free_bytes() const { return emitter_.core().sbuf.capacity.value() - resident_bytes_; }
 
   // What is left for activations that come back early.

@@ -173,7 +173,7 @@ TEST(NeuronIndexer, ScoresAreProductsAndTheChoiceIsOnGpSimd) {
   EXPECT_EQ(count(one, Opcode::kTopK), 1U);
   const Program many = indexer(1024);
   EXPECT_EQ(count(many, Opcode::kTopK), 1024U / 128U);
-  // Of eight tiles of queries the first four see one half of the keys in whole banks.
+  // For eight tiles of queries the first four see one half of the keys in whole banks.
   EXPECT_LT(products_of(many), 1024.0 * 1024 * 16 * 128);
   EXPECT_GT(products_of(many), 0.5 * 1024 * 1024 * 16 * 128);
 }

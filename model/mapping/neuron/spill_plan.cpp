@@ -98,7 +98,7 @@ std::vector<Lifetime> lifetimes(const std::vector<KernelUse>& kernels,
   return result;
 }
 
-// Of a copy, for the kernel at work: what it reads, what it makes, and what only waits.
+// How needed a copy is by the kernel at work: what it reads, what it makes, and what only waits.
 int rank_of(const Lifetime& life, std::size_t kernel) {
   if (life.events.front() == kernel) return 1;
   return life.touched_by(kernel) ? 0 : 2;
@@ -130,7 +130,7 @@ SpillPlan::SpillPlan(const std::vector<KernelUse>& kernels,
                      bool operator_loops)
     : operator_loops_(operator_loops) {
   std::vector<Lifetime> lives = lifetimes(kernels, bytes, operator_loops);
-  // Of long networks only few copies are alive at a kernel: those are looked at, in their order.
+  // In long networks only few copies are alive at a kernel: those are looked at, in their order.
   std::vector<std::vector<std::size_t>> begins(kernels.size());
   for (std::size_t i = 0; i < lives.size(); ++i) begins[lives[i].events.front()].push_back(i);
   std::set<std::size_t> open;

@@ -54,7 +54,7 @@ LayerRun longest_equal_run(const Graph& graph) {
     } else {
       current = {layer, 1};
     }
-    // Of equally long runs the one of larger layers: those of a backward pass.
+    // The one of equally long runs that has larger layers: those of a backward pass.
     const bool is_larger = current.count == best.count && current.count > 1 &&
                            ops.size() > ops_of_layer(graph, best.first).size();
     if (current.count > best.count || is_larger) best = current;

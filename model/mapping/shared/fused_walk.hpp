@@ -20,7 +20,7 @@ struct ProductDimensions {
   std::int64_t k = 1;
 };
 
-// Of a product with weights, all of them side by side; of two activations; of the scores of an
+// For a product with weights, all of them side by side; of two activations; of the scores of an
 // indexer.
 ProductDimensions linear_dimensions(const Graph& graph, const FusedOp& fused);
 ProductDimensions product_dimensions(const Graph& graph, const Op& op);

@@ -30,7 +30,7 @@ std::vector<std::string> names_of(const Graph& graph, const FusionRules& rules =
   return result;
 }
 
-// Of a framework that launches operator by operator.
+// For a framework that launches operator by operator.
 FusionRules one_by_one(std::map<std::string, int> passes = {}) {
   return {/*groups=*/false, std::move(passes)};
 }

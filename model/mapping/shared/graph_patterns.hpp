@@ -17,7 +17,7 @@ bool is_roll(const Op& op);                  // along axes, what leaves on one s
 // Elements of weights gathered into other places: the same in every call.
 bool is_made_once(const Graph& graph, const Op& op);
 
-// Of the keys of an attention that it reads at least: less than 1 where an indexer chose them.
+// The least share of its keys that an attention reads: less than 1 where an indexer chose them.
 double share_of_keys_read(const Graph& graph, const Op& attention);
 
 inline bool is_weight(const Graph& graph, TensorId id) {

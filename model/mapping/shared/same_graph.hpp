@@ -12,7 +12,7 @@
 
 namespace foretell {
 
-// Of all graphs that one kind of value is kept for: some 100 MB.
+// Bound of all graphs that one kind of value is kept for: some 100 MB.
 inline constexpr std::size_t kMaxKeptOperators = 100'000;
 
 bool same_graph(const Graph& a, const Graph& b);

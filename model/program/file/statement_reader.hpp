@@ -25,7 +25,7 @@ class StatementReader {
 
   std::vector<Statement> read_engine(const Node& list, const std::string& path, Engine engine,
                                      const Inherited& inherited);
-  // Of transfers, grids, parallel loops or calls of the host.
+  // Statements of transfers, grids, parallel loops or calls of the host.
   std::vector<Statement> read_stream(const Node& list, const std::string& path, StreamKind kind,
                                      const Inherited& inherited);
 

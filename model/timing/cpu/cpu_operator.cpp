@@ -60,7 +60,7 @@ class Operators {
     return found->second;
   }
 
-  // Of operands that are read, or results that are written, of an operator that touches
+  // Bytes of operands that are read, or results that are written, of an operator that touches
   // `footprint` in all.
   CpuTraffic found(double bytes, double footprint) const {
     if (op_.cold) return {Bytes(0), Bytes(0), Bytes(bytes)};
@@ -103,7 +103,7 @@ class Operators {
     if (op_.cold) loops_.back().call += timing_.factors().cold_call;
   }
 
-  // Of INT8 operands, the result is wide.
+  // INT8 operands have a wide result.
   void linear(std::int64_t m, std::int64_t n, std::int64_t k, bool adds, bool gelu) {
     Product p{1, m, n, k};
     p.adds = adds;

@@ -82,7 +82,7 @@ std::string attention_kernels(const std::string& architecture, const std::string
 // The library of such a name.
 AttentionLibrary attention_library(const std::string& architecture, const std::string& kernels);
 
-// Of prompts.
+// Prompts only.
 AttentionTile attention_tile(const AttentionLibrary& library, const AttentionType& type,
                              const AttentionShape& shape);
 

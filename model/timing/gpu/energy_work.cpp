@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kWide = 2;  // bytes of activations and results
 
-// Of output tiles; both operands of one come once from L2.
+// Bytes of output tiles; both operands of one come once from L2.
 double tile_side() { return kernel_shapes().products.energy_tile; }
 double whole_tiles(double side) { return std::ceil(side / tile_side()); }
 
@@ -49,7 +49,7 @@ double scored_pairs(double queries, double before, double window) {
 double executed_pairs(double queries, double before, double window) {
   const double longest = queries + before;
   const bool windowed = window > 0 && window < longest;
-  // Of the tile that the mask cuts, half is masked on average; a window has two such edges.
+  // Half of the tile that the mask cuts is masked on average; a window has two such edges.
   const double masked = queries * (windowed ? tile_side() : tile_side() / 2);
   const double all = queries * std::ceil(longest / tile_side()) * tile_side();
   return std::min(scored_pairs(queries, before, window) + masked, all);

@@ -19,7 +19,7 @@ struct OperandType {
   double bytes = 2;       // of weights
   double left_bytes = 0;  // of activations, where they are not as wide as weights; else 0
 };
-// Of the rate of a chip that counts for it: "bf16" has 16.
+// The bits of the rate of a chip that counts: "bf16" has 16.
 int bits_of_rate(const std::string& rate);
 
 struct EnergyGemm {
@@ -45,7 +45,7 @@ double executed_pairs(double queries, double before, double window);
 EnergyWork attention_energy_work(const EnergyAttention& shape, OperandType type,
                                  double cache_bytes);
 
-// Of the GPU that counts.
+// The GPU that counts.
 struct EnergyExperts {
   std::vector<ExpertLoad> loads;  // of which the work is the mean
   double hidden = 1;
@@ -54,8 +54,8 @@ struct EnergyExperts {
   bool walks_all = false;  // passes over the choices of all tokens, whoever has the expert
   bool activates = true;   // by a pass of its own, else in the first products
   int matrices = 3;        // with a gate; 2 without
-  // Of the products, which fill rows up to it; none where it is not known: rows are those that
-  // there are, and bytes those of square tiles.
+  // The tile of the products, which fill rows up to it; none where it is not known: rows are those
+  // that there are, and bytes those of square tiles.
   std::optional<LayerTile> tile;
 };
 EnergyWork experts_energy_work(const EnergyExperts& shape, OperandType type);

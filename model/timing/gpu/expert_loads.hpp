@@ -21,8 +21,8 @@ struct ExpertsShape {
   std::int64_t experts = 1;  // of all GPUs
   std::int64_t tp = 1;       // GPUs that share the width of an expert
   std::int64_t ep = 1;       // groups of GPUs that share the experts
-  // Of tokens over experts: "balanced", or "power_law_1.2" with any exponent above 0, of which the
-  // GPU with the largest load counts.
+  // A distribution of tokens over experts: "balanced", or "power_law_1.2" with any exponent above
+  // 0, of which the GPU with the largest load counts.
   std::string distribution = "balanced";
   bool gated = true;  // three matrices of an expert, where the kernels are for such
 };

@@ -28,7 +28,8 @@ double moved_by_passes(const LayerCall& call, const ExpertsShape& shape, const E
          (summed + load.tokens) * hidden * kActivationBytes;
 }
 
-// Of the table, with the experts of this layer in place of those that it was measured with.
+// The launch of the table, with the experts of this layer in place of those that it was measured
+// with.
 Seconds launch_of(const LayerCall& call, const ExpertsShape& shape) {
   const LayerKernelFacts& facts = call.facts();
   const double fewer = facts.sorted_experts - static_cast<double>(shape.experts);

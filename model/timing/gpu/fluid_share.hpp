@@ -31,7 +31,7 @@ enum class GridResource : std::size_t {
 inline constexpr std::size_t kGridResources = 9;
 const char* to_string(GridResource resource);  // "sms", "tensor", …, "shared_memory"
 
-// Of each resource while the grid runs alone: between 0 and 1.
+// The share of each resource while the grid runs alone: between 0 and 1.
 using GridDemand = std::array<double, kGridResources>;
 
 // The speed of each of them, above 0 and up to 1.

@@ -60,7 +60,7 @@ struct GpuCollectiveTime {
 // The fastest protocol. GPUs without NVLink talk over PCIe.
 GpuCollectiveTime nccl_time(const GpuDeviceSpec& device, const LinkFactors& factors,
                             const GpuCollectiveShape& shape);
-// Of an all-reduce of less than `own_kernels_below`.
+// The time of an all-reduce of less than `own_kernels_below`.
 GpuCollectiveTime custom_time(const GpuDeviceSpec& device, const LinkFactors& factors,
                               const GpuCollectiveShape& shape, ShotRule rule = ShotRule::kFastest);
 

@@ -99,7 +99,7 @@ TokenWork token_work(const LayerCall& call, const LatentShape& shape, double cac
   return work;
 }
 
-// Of keys that an indexer chose: rows of the cache here and there, at a pace of their own.
+// Keys that an indexer chose: rows of the cache here and there, at a pace of their own.
 void take_chosen(const LatentShape& shape, TokenWork& work) {
   for (double* step : {&work.step, &work.step_alone}) *step *= shape.choice_time;
 }

@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kResultBytes = 2;  // per element
 
-// Of a tile with this share of its rows filled, how much longer a stage takes: nothing when it is
+// How much longer a stage of a tile takes with this share of its rows filled: nothing when it is
 // full, all of `unfilled` when it is empty. Half full tiles take three quarters of it.
 double missing_rows_cost(double filled) { return 1 - filled * filled; }
 

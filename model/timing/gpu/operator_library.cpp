@@ -69,7 +69,7 @@ std::map<std::string, TableOperator> make_operators() {
   return all;
 }
 
-// Of libraries that quantise a row in a thread block, by name. With scales of rows the same kernel
+// Libraries that quantise a row in a thread block, by name. With scales of rows the same kernel
 // first looks for the largest element, in a thread block that is no wider than the row; tables
 // state the difference.
 std::map<std::string, TableOperator> make_row_quantisers() {

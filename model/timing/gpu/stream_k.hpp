@@ -17,8 +17,8 @@ struct StreamKShare {
   std::int64_t added = 0;  // pieces of that tile that it takes over from them
 };
 
-// Of `block` out of `blocks`, for `tiles` of `stages` each. All are positive, and there are no more
-// thread blocks than stages.
+// The share of `block` out of `blocks`, for `tiles` of `stages` each. All are positive, and there
+// are no more thread blocks than stages.
 StreamKShare stream_k_share(std::int64_t tiles, std::int64_t stages, std::int64_t blocks,
                             std::int64_t block);
 

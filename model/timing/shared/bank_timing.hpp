@@ -37,8 +37,8 @@ struct BankTime {
   BankTime& operator+=(const BankTime& other);
 };
 
-// Of `bytes` in runs of `run` neighbouring ones; the bus of each pseudo-channel turns `turns` times
-// meanwhile, to the other direction and back counting as two.
+// The time of `bytes` in runs of `run` neighbouring ones; the bus of each pseudo-channel turns
+// `turns` times meanwhile, to the other direction and back counting as two.
 BankTime bank_time(const BankedMemory& memory, Bytes bytes, Bytes run, double turns);
 
 // How often the bus turns while this many bytes pass beside as much in the other direction.

@@ -1,8 +1,8 @@
 // The 80 % interval of a chain of operators from those of its parts.
 //
 // The logarithm of measured / predicted of part i lies in [-below_i, above_i] in 80 of 100 cases.
-// Of a chain it is about the mean of those of its parts, weighted by their shares w_i of the time.
-// Errors of two parts are equal in part and independent in part, with the correlation r:
+// That of a chain is about the mean of those of its parts, weighted by their shares w_i of the
+// time. Errors of two parts are equal in part and independent in part, with the correlation r:
 //
 //   above^2 = r (sum_i w_i above_i)^2 + (1 - r) sum_i (w_i above_i)^2,   likewise below.
 //

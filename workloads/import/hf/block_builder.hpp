@@ -53,7 +53,7 @@ class BlockBuilder {
   // [B, S, heads * dim] -> [B, heads, S, dim] and back.
   TensorId split_heads(const std::string& name, TensorId x, std::int64_t heads);
   TensorId merge_heads(const std::string& name, TensorId x);
-  // Of x [B, S, ..] the last of `tokens`. With spread tokens every core gives the last of its own,
+  // The last of `tokens` of x [B, S, ..]. With spread tokens every core gives the last of its own,
   // and the last of those is taken.
   TensorId last_token(TensorId x, std::int64_t tokens);
   // x times the table of the embeddings, transposed: what a decoder ends with that has no other.

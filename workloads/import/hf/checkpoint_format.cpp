@@ -106,7 +106,7 @@ void read_groups(JsonFields& fields, JsonFields& config, CheckpointFormat* check
   }
 }
 
-// Of a table from module to format, that of the experts or else of most.
+// From a table of modules and formats, that of the experts or else of most.
 void read_mixed(JsonFields& config, CheckpointFormat* checkpoint, ModelConfig* model) {
   if (!config.is_object("quantized_layers")) return;
   JsonFields layers = config.part("quantized_layers");

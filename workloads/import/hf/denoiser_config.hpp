@@ -42,7 +42,7 @@ struct DenoiserConfig {
   bool skips = false;             // blocks of the second half see those of the first
   bool cross_norm = false;        // a norm before the text is looked at
   bool qkv_bias = true;
-  // Of a second text encoder, whose tokens follow those of the first.
+  // For a second text encoder, whose tokens follow those of the first.
   std::int64_t second_text_width = 0;
   std::int64_t second_text_length = 0;
 

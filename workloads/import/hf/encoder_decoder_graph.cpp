@@ -116,7 +116,7 @@ class EncoderDecoderBuilder {
         block_.graph().add_input("position_ids", {binding_.batch, binding_.seq_len}, DType::kInt64);
   }
 
-  // Of the decoder.
+  // Decoder only.
   TensorId with_positions(TensorId x) {
     if (is_relative()) return x;
     add_position_ids();

@@ -97,7 +97,7 @@ ModelConfig whisper(const WhisperSize& size) {
 
 const WhisperSize kTinyWhisper{384, 4, 4, 6, 80, 51865};
 
-// Of the published checkpoints, the tied table counted once.
+// For the published checkpoints, the tied table counted once.
 TEST(Whisper, ParametersAreThePublishedOnes) {
   const std::vector<std::pair<double, WhisperSize>> sizes = {
       {37760640, kTinyWhisper},

@@ -20,7 +20,7 @@ struct NetworkFacts {
   double flops_per_token = 0;     // of one token without context
 };
 
-// Of a decoder in these data types, for one sequence. UserError for other networks.
+// The facts of a decoder in these data types, for one sequence. UserError for other networks.
 NetworkFacts facts_of(const ModelConfig& model, const PrecisionPolicy& precision);
 
 // The two graphs of a network of an encoder and a decoder: an input of `positions` (at least; of a

@@ -157,7 +157,7 @@ TEST(Networks, BlocksOfScalesAreReadInEverySpelling) {
       "weight_block_size": [128, 128])"));
 }
 
-// Of the projections of attention: which of them the first layer stores in four bits.
+// For the projections of attention: which of them the first layer stores in four bits.
 std::set<std::string> narrow_projections(const std::string& kept) {
   ModelConfig config = read_network(
       with(with(kDeepSeek, "\"num_hidden_layers\": 61", "\"num_hidden_layers\": 4"),

@@ -56,7 +56,7 @@ TensorId attend_with(PartsContext& context, const Read& read, const MixerPart& p
   return context.block->op("attention", "Attention", std::move(inputs), std::move(attributes));
 }
 
-// Of a cache [B, heads, rows, dim] what a prompt from the start has in it: the rows of its tokens.
+// What a prompt from the start has in a cache [B, heads, rows, dim]: the rows of its tokens.
 TensorId seen_rows(PartsContext& context, const std::string& name, TensorId cache) {
   const std::int64_t tokens = context.binding->seq_len;
   if (context.reads_cache() || context.block->shape(cache)[2] == tokens) return cache;

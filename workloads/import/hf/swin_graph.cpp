@@ -168,8 +168,8 @@ class SwinBuilder {
     return block_.op("attention.scale", "Mul", {scores}, {{"scalar", scale}});
   }
 
-  // Of the pairs of a window, from a table or a small network of their distances: made once, when
-  // the weights are there.
+  // The bias of the pairs of a window, from a table or a small network of their distances: made
+  // once, when the weights are there.
   TensorId distance_bias(const WindowStage& stage) {
     std::vector<TensorId> made_of;
     if (second_) {

@@ -199,7 +199,7 @@ TEST(Denoisers, AFileOfTheDiffusersLibraryIsReadAsItIs) {
   EXPECT_EQ(build_graph(config, {}).parameter_count(), 1'418'996'800);
 }
 
-// Of the published checkpoints, without the token that stands for hidden patches in training.
+// For the published checkpoints, without the token that stands for hidden patches in training.
 INSTANTIATE_TEST_SUITE_P(Towers, PublishedTotals,
                          ::testing::Values(Known{"dinov2-base", 86'579'712, 0},
                                            Known{"siglip-base-patch16-224-vision", 92'884'224, 0}),

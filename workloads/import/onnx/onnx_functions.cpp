@@ -87,7 +87,7 @@ class Inliner {
          " MiB of them; export the network with loops or layer by layer");
   }
 
-  // Of a call: no two calls share it.
+  // The name of a call: no two calls share it.
   std::string name_of(const onnx::NodeProto& node) {
     const std::string name = node.name().empty() ? node.op_type() : node.name();
     const int earlier = calls_[name]++;

@@ -25,7 +25,7 @@ struct OnnxDimension {
 OnnxDimension onnx_dimension(const std::string& input, int axis,
                              const onnx::TensorShapeProto_Dimension& dimension);
 
-// Of every input of the network, in order. UserErrors as of read_onnx_file().
+// The dimensions of every input of the network, in order. UserErrors as of read_onnx_file().
 std::vector<OnnxDimension> onnx_inputs(const std::string& path);
 
 // What to say about the opset of the file; empty: nothing. UserError: as onnx_inputs.

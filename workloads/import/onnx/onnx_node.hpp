@@ -48,7 +48,7 @@ void check_sizes(const std::string& path, const DimensionSizes& sizes,
 // The tensors that leave a graph.
 std::vector<OnnxTensor> results_of(const OnnxGraph& graph);
 
-// Of each pair, the one with more elements. The lists are equally long.
+// The one of each pair with more elements. The lists are equally long.
 std::vector<OnnxTensor> larger_of(const std::vector<OnnxTensor>& a,
                                   const std::vector<OnnxTensor>& b);
 

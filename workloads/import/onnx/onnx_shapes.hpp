@@ -12,12 +12,12 @@
 
 namespace foretell {
 
-// Of the first result of the node, whose inputs the graph has; nothing where no rule of ours is
-// meant. UserError, without the node's name, for inputs that do not fit.
+// The shape of the first result of the node, whose inputs the graph has; nothing where no rule of
+// ours is meant. UserError, without the node's name, for inputs that do not fit.
 std::optional<Shape> own_shape(const OnnxNode& node, const OnnxGraph& graph);
 
-// Of a result by what was inferred from the inputs and what the file declares, where it does.
-// UserError, without the node's name, where they contradict each other or leave an axis open.
+// The shape of a result by what was inferred from the inputs and what the file declares, where it
+// does. UserError, without the node's name, where they contradict each other or leave an axis open.
 Shape merged_shape(const std::string& name, const onnx::TypeProto& inferred,
                    const onnx::TypeProto* declared);
 

@@ -132,7 +132,7 @@ std::vector<Shape> experts_shapes(const OpView& op) {
   return {result};
 }
 
-// Of the experts held here, with equal shares; and the weighted sum of their results.
+// FLOPs of the experts held here, with equal shares; and the weighted sum of their results.
 double experts_flops(const OpView& op) {
   const Shape& first = op.input(3);
   const Shape& second = op.input(4);

@@ -97,7 +97,7 @@ double update_flops(const OpView& op) {
   return flops_in(op, "optimizer", kUpdates) * parameters;
 }
 
-// Of several tensors at once, each by itself.
+// Several tensors at once, each by itself.
 std::vector<Shape> all_reduce_shapes(const OpView& op) {
   std::vector<Shape> shapes;
   for (std::size_t i = 0; i < op.input_count(); ++i) shapes.push_back(op.input(i));

@@ -123,7 +123,7 @@ class Derivation {
     if (waiting_.empty()) throw UserError("training: the network has no weights to train");
   }
 
-  // Of every output that a weight influences: its error is known, and what it says of the output.
+  // For every output that a weight influences: its error is known, and what it says of the output.
   void add_losses(const std::vector<TensorId>& outputs) {
     for (const TensorId id : outputs) {
       if (!builder_.is_wanted(id)) continue;

@@ -136,7 +136,7 @@ class Report {
     return text;
   }
 
-  // Of each class on both sides of the split.
+  // Residuals of each class on both sides of the split.
   std::string residual_lines() const {
     std::string text;
     for (const auto& [side, rows] : {std::pair("fitted on", &fitted_), {"held out", &held_out_}}) {

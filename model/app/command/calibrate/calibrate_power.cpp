@@ -48,7 +48,7 @@ struct PowerSample {
 struct PowerSamples {
   std::vector<PowerSample> fit;
   std::vector<PowerSample> judge;
-  // Of fit and judge, those that are neither fitted to nor judged on.
+  // Rows of fit and judge that are neither fitted to nor judged on.
   std::map<PowerCondition, std::vector<PowerSample>> left_out;
 };
 

@@ -120,7 +120,7 @@ std::string joined(std::vector<std::pair<std::string, double>> parts, double who
   return text;
 }
 
-// Of one primitive what its parts take alone on the longest thread; of a chain its primitives.
+// What the parts of a primitive take alone on the longest thread; of a chain its primitives.
 std::string parts_of(const std::vector<Loop>& loops) {
   std::vector<std::pair<std::string, double>> parts;
   double whole = 0;

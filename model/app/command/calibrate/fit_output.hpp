@@ -33,7 +33,7 @@ struct FitLine {
   std::string text = {};
 };
 
-// Of factors that a few rows of the user's have moved: what is known of each, line by line.
+// What is known of each factor that a few rows of the user's have moved, line by line.
 std::string evidence_text(const FitEvidence& evidence);
 
 void add_fit_format_option(CLI::App& command, std::string& format);

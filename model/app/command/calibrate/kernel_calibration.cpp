@@ -59,7 +59,7 @@ std::vector<Comparison> compare(const KernelFitTask& task, bool held_out,
 
 bool is_fitted_version(const KernelSample& row) { return row.version.empty(); }
 
-// Of each class on both sides of the split, and of other versions of the library.
+// Residuals of each class on both sides of the split, and of other versions of the library.
 std::vector<std::string> residual_lines(const KernelFitTask& task) {
   std::vector<std::string> lines;
   for (const bool held_out : {false, true}) {

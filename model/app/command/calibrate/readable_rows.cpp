@@ -102,7 +102,7 @@ std::vector<std::string> unreadable_rows(const MeasuredTable& table, const std::
   }
   std::size_t unreadable = problems.size();
   for (const auto& [problem, count] : more) unreadable += count;
-  // Of published networks some are always of a kind that is not modelled.
+  // Some published networks are always of a kind that is not modelled.
   if (table.kind == TableKind::kModels && unreadable < table.rows.size()) return {};
   std::vector<std::string> texts;
   for (const auto& [problem, row] : problems) {

@@ -63,7 +63,7 @@ class ServedReader {
     }
   }
 
-  // Of runs whose requests are all there at once.
+  // For runs whose requests are all there at once.
   bool is_offline() const { return runs_.has_value(); }
 
   ServedClasses read() {

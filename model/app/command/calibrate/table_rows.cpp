@@ -24,7 +24,8 @@ class Repeats {
   void add(const Contradiction& found, const std::string& place) {
     if (first_.empty()) first_ = fmt::format("{}: {}: {}", place, found.column, found.difference);
     ++count_;
-    // Of one prediction for both, the smaller time is the best: half of the other's error is left.
+    // Where both have one prediction, the smaller time is the best: half of the other's error is
+    // left.
     least_error_ += (1 - 1 / found.ratio) / 2;
   }
   void tell(const std::string& path, double tolerance, const Session& session) const {

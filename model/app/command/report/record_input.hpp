@@ -8,7 +8,7 @@
 
 namespace foretell {
 
-// Of a text file, also a compressed one.
+// The first line of a text file, also of a compressed one.
 std::string first_line(const std::string& path);
 
 // A SQLite store, recognised by its content, or JSON lines: records, or points of a study.

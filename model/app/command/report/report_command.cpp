@@ -36,7 +36,7 @@ ReportContent content_of(const ReportOptions& options, const Session& session) {
   return content;
 }
 
-// Of a stored study: tables as `sweep` writes them.
+// For a stored study: tables as `sweep` writes them.
 std::optional<std::string> study_text_of(const ReportOptions& options, Format form, int width) {
   if (form == Format::kJson || form == Format::kHtml) return std::nullopt;
   return study_report(options.inputs.front(), options.study, form, width);

@@ -80,7 +80,7 @@ void read_lines_of_study(const std::string& path, ReportContent& content) {
   tell_points(study, content);
 }
 
-// Of points alike in the keys of `best_of` the best one, inside the constraints.
+// The best of the points alike in the keys of `best_of`, inside the constraints.
 class BestPoints {
  public:
   explicit BestPoints(const Study& study) : study_(study) {}

@@ -25,7 +25,7 @@ inline std::vector<CsvRow> predicted(const std::string& table,
   return rows;
 }
 
-// Of such a row: the columns are added at its end.
+// For such a row: the columns are added at its end.
 inline const std::string& status(const CsvRow& row) { return row.at(row.size() - 2); }
 inline const std::string& message(const CsvRow& row) { return row.back(); }
 inline double time_of(const CsvRow& row) { return std::stod(row.at(row.size() - 5)); }

@@ -23,7 +23,7 @@ struct MeasuredComparison {
   double same_start_share = 0;  // places in the order of starts that the same request has
 };
 
-// Of JSON lines that state queued_ts, scheduled_ts, first_token_ts and last_token_ts (seconds of
+// For JSON lines that state queued_ts, scheduled_ts, first_token_ts and last_token_ts (seconds of
 // one clock). `requests`: all of the trace, in its order. UserError with file:line for a line
 // without these, for times that run backwards, and where a request was not answered.
 MeasuredComparison compare_with_trace(const std::string& trace,

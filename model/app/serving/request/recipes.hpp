@@ -52,7 +52,7 @@ class Recipes {
     std::int64_t gpus_below = 0;         // likewise
   };
 
-  // Of the decode workers of a recipe that states them.
+  // For the decode workers of a recipe that states them.
   struct Places {
     std::string gpu;
     std::string precision;
@@ -66,7 +66,7 @@ class Recipes {
   };
 
   void read_places(const Node& section);
-  // Of each rank of a decode worker; 0 where no recipe is known.
+  // For each rank of a decode worker; 0 where no recipe is known.
   std::int64_t places_of(const ServedCells& cells, const ServeRequest& request) const;
   std::string engine_of(const ServedCells& cells) const;
   bool is_of_layer(const std::string& framework, const std::string& release) const;

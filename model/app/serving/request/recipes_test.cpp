@@ -99,7 +99,7 @@ TEST(Recipes, TheCommandLineCountsInPlaceOfTheRecipe) {
   EXPECT_EQ(request.machine.set,
             (std::vector<std::string>{"engine.host.stream_interval=50", " engine.host.cold = no",
                                       "device.hbm.bandwidth=2 TB/s"}));
-  // Of two on the command line none is dropped: they are refused.
+  // For two on the command line none is dropped: they are refused.
   add_settings({"engine.host.overlap=no", "engine.host.overlap=yes"}, request);
   EXPECT_EQ(request.machine.set.size(), 5U);
 }

@@ -220,7 +220,7 @@ class Server {
     return sum;
   }
 
-  // Of all workers: as many of each as it has stages.
+  // The sum over all workers: as many of each as it has stages.
   int batches() const {
     int sum = setup_.serving.workers * setup_.serving.stages();
     for (const ServingGroup& group : setup_.decoding) sum += group.workers * group.stages();
@@ -233,7 +233,7 @@ class Server {
     return powered;
   }
 
-  // Of the devices of each worker, in the order of their numbers; each batch of a pipeline has its
+  // For the devices of each worker, in the order of their numbers; each batch of a pipeline has its
   // share.
   std::vector<Watts> idle_power_of_workers() const {
     std::vector<Watts> watts;
@@ -419,7 +419,7 @@ class Server {
     return ratio;
   }
 
-  // Of one batch among published ones; its prompts are all of one length.
+  // For one batch among published ones; its prompts are all of one length.
   Place place_of_generation(const WorkerMachine& machine) const {
     const auto length = static_cast<std::int64_t>(to_number(request_.input_len).value_or(1));
     return place_on_gpus(request_.offline * length, WorkloadLibrary().load(base_.workload).layers,

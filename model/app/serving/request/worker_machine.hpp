@@ -35,7 +35,7 @@ struct WorkerMachine {
   int ranks = 1;           // of a stage, each with sequences of its own on equally many devices
   bool exchanges = false;  // its devices, over links of their own
   Bytes capacity;          // of one device
-  // Of one device, of the stage that holds the fewest tokens.
+  // For one device, of the stage that holds the fewest tokens.
   Bytes weights;
   Bytes kv_per_token;
   Bytes workspace;           // of a step of `max_tokens`

@@ -20,7 +20,7 @@ double stated(const std::optional<double>& value, const RunRecord& record) {
                   ": does not generate tokens; name a decoder with --workload");
 }
 
-// Of all devices in use, at active idle.
+// The power of all devices in use, at active idle.
 Watts idle_of(const RunRecord& record) {
   const RunSummary& summary = record.summary;
   if (!summary.energy || !summary.watts) return {};
@@ -33,7 +33,7 @@ Watts idle_of(const RunRecord& record) {
   return all > 0 ? Watts(*summary.watts) * idle / all : Watts(0);
 }
 
-// Of one copy above active idle, while it works.
+// The power of one copy above active idle, while it works.
 Watts above_idle(const RunRecord& record) {
   const double copies = std::max(1, record.context.scenario.dp);
   return (Watts(record.summary.watts.value_or(0)) - idle_of(record)) / copies;

@@ -30,7 +30,7 @@ constexpr GridAxis kDenseTokens{64, 32};
 constexpr std::int64_t kFewPositions = 16;  // of the call that the layers are taken from
 constexpr double kManyInFlight = 1e6;       // of a service: its stages always have work
 
-// Of latents to keys and values of every head.
+// The product of latents to keys and values of every head.
 bool is_expansion(std::string_view op) {
   constexpr std::string_view kName = ".attention.key_value";
   return op.size() > kName.size() && op.substr(op.size() - kName.size()) == kName;
@@ -137,7 +137,7 @@ LazyGrid::Function GpuStepTimer::exposed_of(int stage, bool decodes) {
   };
 }
 
-// Of halves that take turns, attention hides a part: a step of decodes or of one chunk alone was
+// Where halves take turns, attention hides a part: a step of decodes or of one chunk alone was
 // executed with it, a mixed one takes what layers without attention leave.
 Seconds GpuStepTimer::exposed_exchange(const StepShape& shape, std::int64_t tokens, int stage,
                                        Seconds without_attention) {
@@ -354,7 +354,7 @@ Seconds GpuStepTimer::handover(std::int64_t tokens) {
 }
 
 StepTime GpuStepTimer::time(const StepShape& shape, int stage) {
-  // Of every prompt a rank computes its share of the tokens.
+  // A rank computes its share of the tokens of every prompt.
   std::int64_t prompt_tokens = 0;
   for (const StepChunk& chunk : shape.chunks) prompt_tokens += chunk.tokens;
   const std::int64_t own_tokens = (prompt_tokens + context_ranks() - 1) / context_ranks();

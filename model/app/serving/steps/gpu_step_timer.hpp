@@ -16,7 +16,7 @@
 // with equal attention one up to what reads it. `exact` executes every size, and attention within
 // its network.
 //
-// Of a pipeline (--pp) each stage has the layers of its range, the first the embeddings and the
+// In a pipeline (--pp) each stage has the layers of its range, the first the embeddings and the
 // last the head: together they take what one copy without stages takes, and what it takes to send
 // the activations of all tokens from stage to stage.
 //
@@ -70,7 +70,7 @@ class GpuStepTimer : public StepTimer {
   const std::vector<std::string>& notes() const { return notes_; }
   // Groups of GPUs of a worker that each have sequences of their own.
   int ranks() const;
-  // Of some layer: keys and values are made of latents (MLA).
+  // In some layer keys and values are made of latents (MLA).
   bool reads_latents() const;
   // … that divide the tokens of every prompt and its cache.
   std::int64_t context_ranks() const;
@@ -78,7 +78,7 @@ class GpuStepTimer : public StepTimer {
   std::pair<double, double> interval80() const { return interval80_; }
 
  private:
-  // Of one execution in a stage, by part.
+  // The time of one execution in a stage, by part.
   struct Parts {
     double layers = 0;  // without attention, experts and exchange
     double experts = 0;
@@ -108,7 +108,7 @@ class GpuStepTimer : public StepTimer {
   Seconds exposed_exchange(const StepShape& shape, std::int64_t tokens, int stage,
                            Seconds without_attention);
   std::optional<bool> asks_latents(std::int64_t tokens, std::int64_t cached) const;
-  // Of all stages, in order.
+  // All stages, in order.
   using StageParts = std::vector<Parts>;
   // By sequences and positions of decodes, or by tokens and context of a chunk.
   const StageParts& executed_attention(bool decodes, std::int64_t x, std::int64_t y);

@@ -30,8 +30,9 @@ struct Sensitivity {
 
 using ShareSink = std::function<void(double)>;
 
-// Of every parameter of the machine (prices are none, and of the factors only times), the largest
-// effect first. What has no effect of 0.1 % is left out. Predictions run in `jobs` processes.
+// The sensitivity to every parameter of the machine (prices are none, and of the factors only
+// times), the largest effect first. What has no effect of 0.1 % is left out. Predictions run in
+// `jobs` processes.
 std::vector<Sensitivity> sensitivities(const Predictor& predict, const Request& request,
                                        const PointMetrics& unchanged, int jobs,
                                        const ShareSink& progress);

@@ -28,7 +28,7 @@ namespace fs = std::filesystem;
 constexpr const char* kFileKeys[] = {"on",     "workload", "factors", "trace",
                                      "engine", "decode_on"};  // whose values may be files
 
-// Of areas there are numbers alone: no parameter has them as a unit.
+// Areas are numbers alone: no parameter has them as a unit.
 Dimension unit_dimension(const std::string& unit) {
   const std::optional<AnyQuantity> known = find_unit(unit);
   return known ? known->dimension : Dimension{};

@@ -67,7 +67,7 @@ std::string front_title(const StudyResults& results, std::size_t shown) {
   return title;
 }
 
-// Of an empty front.
+// Why a front is empty.
 std::string why_none(const StudyResults& results) {
   if (results.unjudged == 0) return "";
   std::vector<std::string> names;

@@ -37,7 +37,7 @@ StudyResults study_results(const StudyStore& store, const StudyHead& head);
 // Objectives of the points of the front, in base units.
 std::vector<std::vector<double>> front_objectives(const StudyResults& results);
 
-// Of any row with a prediction; empty when one of them does not apply.
+// The objectives of any row with a prediction; empty when one of them does not apply.
 std::vector<double> objectives_of(const Study& study, const StudyRow& row,
                                   const DefaultValue& defaults);
 

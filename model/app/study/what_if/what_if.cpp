@@ -26,7 +26,7 @@ std::pair<double, std::string> split_value(const std::string& value) {
   return {number.value, std::string(number.rest)};
 }
 
-// Of a service the time of an answer.
+// For a service, the time of an answer.
 double time_of(const Request& request, const RunSummary& summary) {
   return request.service.empty() ? summary.call_s : summary.latency_s;
 }

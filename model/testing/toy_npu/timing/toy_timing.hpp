@@ -7,7 +7,7 @@
 
 namespace foretell {
 
-// Of `columns` that pass through it.
+// The time of `columns` that pass through it.
 Seconds toy_array_time(const ToyArraySpec& array, std::uint64_t columns);
 
 // Columns of products of this many FLOP (1 MAC = 2 FLOP) on a full array, at least 1.
