@@ -149,8 +149,7 @@ class SystemSearch {
   }
 
  private:
-  // The degrees of tensor parallelism of the network on this system. False: the type or the library
-  // is refused.
+  // The degrees of tensor parallelism here. False: the type or the library is refused.
   bool find_degrees(const Candidate& candidate) {
     try {
       const Request request = worker_request(request_, system_, candidate);
@@ -247,8 +246,7 @@ class SystemSearch {
            1e6;
   }
 
-  // The price of each setting that was found; settings differ in more than the limit of their
-  // batch.
+  // The price of each setting found; settings differ in more than the limit of their batch.
   std::vector<double> usd_of_settings() const {
     std::map<std::string, double> least;
     for (const PlannedDeployment& one : plan_.deployments) {

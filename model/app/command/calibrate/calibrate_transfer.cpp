@@ -48,7 +48,7 @@ struct TransferOptions {
   std::string format = "table";
 };
 
-// The folder of the kernels that a table is of, with of their factors.
+// The folder of the factors of the kernels that a table is of.
 std::string kernels_of(const TableLayout& layout, const std::string& path) {
   switch (layout.kind) {
     case TableKind::kGemm:
