@@ -71,8 +71,8 @@ SampleCollector::SampleCollector(const TableLayout& layout, const CsvRow& header
   if (layout.kind == TableKind::kServing && counts(ServedRate::kQuantity))
     rate_ = ServedRate::of_table(header);
   for (std::size_t i = 0; i < header.size(); ++i) {
-    const bool counts = header[i] != "notes" || layout.noted_conditions;
-    if (counts && is_condition(header[i])) condition_columns_.push_back(i);
+    const bool is_read = header[i] != "notes" || layout.noted_conditions;
+    if (is_read && is_condition(header[i])) condition_columns_.push_back(i);
   }
   if (has_column(header, "throughput_unit")) unit_column_ = find_column(header, "throughput_unit");
   // A row that has a name is known by it.
