@@ -102,7 +102,7 @@ TEST(AccuracyReport, WithoutSamplesThereIsAnEmptyReport) {
 }
 
 // Two groups, one of each part; one of them measured twice, 10 % apart.
-TEST(AccuracyReport, PartsAreToldApartWithTheNoiseOfRepeats) {
+TEST(AccuracyReport, PartsAreShownApartWithTheNoiseOfRepeats) {
   const auto sample = [](double measured, Part part, const std::string& group) {
     Sample one;
     one.quantity = "call_ms";

@@ -99,7 +99,7 @@ TEST(Coverage, OfNetworksThatAreAlikeIsEightyPercent) {
   EXPECT_NEAR(leave_one_out_coverage(samples), 0.8, 0.01);
 }
 
-TEST(Coverage, NeedsSomebodyToLeaveOut) {
+TEST(Coverage, NeedsAGroupToLeaveOut) {
   EXPECT_THROW(leave_one_out_coverage({{"a", 1}, {"a", 1.1}}), InternalError);
   EXPECT_THROW(estimate_interval80({}), InternalError);
 }

@@ -135,8 +135,10 @@ const TableLayout& recognise_table(const CsvRow& header, const std::string& path
     if (fits(layout, header)) return layout;
     kinds += "\n  " + layout.name + ": " + join(layout.required, ", ");
   }
-  throw UserError(
-      path + ":1: the header fits no kind of table; a kind is recognised by its columns:" + kinds);
+  const bool is_one = header.size() == 1 && header[0].find_first_of(";\t") != std::string::npos;
+  const char* const separator = is_one ? " (columns are separated by commas)" : "";
+  throw UserError(path + ":1: the header fits no kind of table" + separator +
+                  "; a kind is recognised by its columns:" + kinds);
 }
 
 }  // namespace foretell

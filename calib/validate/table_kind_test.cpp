@@ -11,7 +11,7 @@ namespace {
 
 std::string kind_of(const CsvRow& header) { return recognise_table(header, "t.csv").name; }
 
-TEST(TableKind, IsToldByTheHeader) {
+TEST(TableKind, IsRecognisedByTheHeader) {
   EXPECT_EQ(kind_of({"id", "workload", "system", "batch"}), "models");
   EXPECT_EQ(kind_of({"gpu", "framework", "dtype", "m", "n", "k", "latency_us"}), "gemm");
   EXPECT_EQ(
@@ -33,7 +33,12 @@ TEST(TableKind, IsToldByTheHeader) {
   EXPECT_EQ(kind_of({"gpu", "op", "dtype", "b", "m", "n", "k", "rows", "cols"}), "operator");
 }
 
-TEST(TableKind, AnUnknownHeaderIsToldWhatIsExpected) {
+TEST(TableKind, ColumnsBetweenSemicolonsAreNamed) {
+  EXPECT_THAT(message_of<UserError>([] { recognise_table({"system;workload"}, "t.csv"); }),
+              testing::HasSubstr("fits no kind of table (columns are separated by commas);"));
+}
+
+TEST(TableKind, AnUnknownHeaderNamesWhatIsExpected) {
   const std::string message = message_of<UserError>([] {
     recognise_table({"sytem", "workload"}, "t.csv");
   });

@@ -60,7 +60,7 @@ TEST(ProgramBuilder, AWaitBecomesASemaphoreOfTheProducersQueue) {
   validate(program, {});
 }
 
-TEST(ProgramBuilder, OnlyEntriesSomebodyWaitsForSignal) {
+TEST(ProgramBuilder, OnlyEntriesThatAreWaitedForSignal) {
   ProgramBuilder builder("some");
   Deps last;
   for (int i = 0; i < 5; ++i) last = builder.emit(Engine::kScalar, lane(Opcode::kActivate, 64), {});

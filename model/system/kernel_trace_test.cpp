@@ -84,7 +84,7 @@ TEST(KernelTrace, CountersIntegrateToTheBytes) {
   EXPECT_EQ(trace.highest("links GB/s"), 50);
 }
 
-TEST(KernelTrace, CallsStandBehindEachOtherInProcessesOfTheirOwn) {
+TEST(KernelTrace, CallsFollowEachOtherInProcessesOfTheirOwn) {
   const std::vector<KernelRun> runs = three_kernels();
   const TraceCheck trace(traced({{"prefill", runs}, {"decode step", runs}}));
   EXPECT_THAT(trace.faults(), IsEmpty());

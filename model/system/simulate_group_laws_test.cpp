@@ -55,7 +55,7 @@ Execution run(const NeuronSystemSpec& system, const Program& program, int ranks,
   return simulate(system, factors, settings, program);
 }
 
-TEST(SimulateGroup, ADeviceThatIsSlowerHoldsUpAllAndOneThatIsFasterHelpsNobody) {
+TEST(SimulateGroup, ADeviceThatIsSlowerHoldsUpAllAndOneThatIsFasterHelpsNone) {
   const Program program = layers(6, 65536, 1048576);
   NeuronSystemSpec system = exemplar_inf2_ring();
   const Ticks alike = device_time(run(system, program, 24, true));

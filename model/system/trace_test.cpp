@@ -256,7 +256,7 @@ TEST(Trace, WeightsLeaveSbufWithTheirLastUse) {
 }
 
 // Two calls: the second begins where the first ends, in processes of its own.
-TEST(Trace, CallsStandBehindEachOther) {
+TEST(Trace, CallsFollowEachOther) {
   const Traced trace = traced();
   std::ostringstream out;
   write_trace(out, {{"prefill", trace.program, trace.execution, trace.details},

@@ -116,7 +116,7 @@ class OnnxControlFlow : public ::testing::Test {
   fs::path folder_;
 };
 
-TEST_F(OnnxControlFlow, ABranchIsTwoPartsBehindTheRest) {
+TEST_F(OnnxControlFlow, ABranchIsTwoPartsAfterTheRest) {
   const ModelConfig config =
       load(branch("input { name: 'c' type { tensor_type { elem_type: 9 shape {} } } }"));
   const std::vector<ControlStep> steps = control_flow(config, {1, 0});

@@ -55,7 +55,7 @@ TEST(WorkloadSet, AWindowHidesKeysFromTheMaskOnlyWhereThereAreMore) {
   EXPECT_EQ(masked(257), 1U);
 }
 
-TEST(WorkloadSet, WhatCannotBeSetIsTold) {
+TEST(WorkloadSet, WhatCannotBeSetIsReported) {
   EXPECT_THAT(set_message("workload.layer=1"), HasSubstr("nearest is 'workload.layers'"));
   EXPECT_THAT(set_message("workload.layers=0"),
               AllOf(HasSubstr("0 is not allowed"), HasSubstr("from 1 to 4096")));

@@ -36,7 +36,7 @@ void expect_time(const std::string& text, double seconds) {
   EXPECT_NEAR(run(text), seconds, 1e-13) << text;
 }
 
-TEST(SmallPrograms, WeightsLoadOnceInFrontAndThenBehindTheMatmuls) {
+TEST(SmallPrograms, WeightsLoadOnceInFrontAndThenDuringTheMatmuls) {
   // 32 cycles to load 128 columns, 8 matmuls of 512; further weights are hidden.
   expect_time(R"(
 program: p

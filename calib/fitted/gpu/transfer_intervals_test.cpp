@@ -43,7 +43,7 @@ TEST(TransferIntervals, WhatCannotBeAnIntervalIsRefused) {
       ThrowsMessage<UserError>(HasSubstr("expected 'same' or 'other'")));
 }
 
-TEST(TransferIntervals, OfKernelsThatNobodyMeasuredAreTwiceAsWideAndNeverNarrower) {
+TEST(TransferIntervals, OfUnmeasuredKernelsAreTwiceAsWideAndNeverNarrower) {
   const auto known = transfer_intervals_beside(factors_folder() / "gpu" / "gemm");
   ASSERT_FALSE(known.empty());
   const std::pair<double, double> own = {0.9, 1.2};

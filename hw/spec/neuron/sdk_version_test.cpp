@@ -47,7 +47,7 @@ TEST(SdkEngineTime, AKeyWithPatchReleaseEndsThere) {
   EXPECT_EQ(sdk_engine_time(factors, "2.18.1"), 1);
 }
 
-TEST(SdkEngineTime, ReleasesBehindTheNewestEntryAreNotCovered) {
+TEST(SdkEngineTime, ReleasesAfterTheNewestEntryAreNotCovered) {
   const NeuronFactors factors = with_releases();
   EXPECT_TRUE(sdk_is_covered(factors.sdk_engine_time, "2.14.2"));
   EXPECT_FALSE(sdk_is_covered(factors.sdk_engine_time, "2.15.0"));

@@ -50,7 +50,7 @@ TEST(Application, NoCommandIsTheUsersMistake) {
   EXPECT_THAT(nothing.messages, HasSubstr("Subcommands:"));
 }
 
-TEST(Application, UnknownWordsAreToldTheNearest) {
+TEST(Application, UnknownWordsNameTheNearest) {
   EXPECT_THAT(run_command({"comparre"}).messages,
               HasSubstr("unknown command 'comparre'; nearest is 'compare'"));
   const CommandResult option = run_command(run_line({"--bach", "8"}));
@@ -78,12 +78,12 @@ TEST(Application, TheResultDoesNotOverwriteTheTimeline) {
   }
 }
 
-TEST(Application, QuietAndVerboseMayStandBehindTheCommand) {
+TEST(Application, QuietAndVerboseMayFollowTheCommand) {
   EXPECT_EQ(run_command(run_line({"-q"})).code, kSuccess);
   EXPECT_EQ(run_command(run_line({"-v"})).code, kSuccess);
 }
 
-TEST(Application, OurMistakesAreToldApartFromTheUsers) {
+TEST(Application, OurMistakesDifferFromTheUsers) {
   const CommandResult bug = run_command(run_line({"--sdk", "bug"}));
   EXPECT_EQ(bug.code, kOurMistake);
   EXPECT_THAT(bug.messages, HasSubstr("internal error: a table has no end"));

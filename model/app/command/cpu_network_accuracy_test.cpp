@@ -22,7 +22,7 @@ class CpuNetworkAccuracy : public PublishedNeuronRows {
 };
 
 // ResNet-34, VGG-16 and two vision transformers are of the judge part.
-TEST_F(CpuNetworkAccuracy, NetworksOnACpuThatNobodyMeasured) {
+TEST_F(CpuNetworkAccuracy, NetworksOnAnUnmeasuredCpu) {
   const ValidatedErrors call =
       errors("call_ms", rows_of("resnet34,vgg16,vit_base_patch16_224,vit_large_patch16_224"));
   EXPECT_GE(call.rows, 12);

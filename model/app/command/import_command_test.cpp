@@ -52,7 +52,7 @@ std::string exported(const std::string& name) {
 }
 
 // The same network exported with its 20 batch norms and with these in the weights.
-TEST(ImportCommand, ABatchNormBehindAConvolutionIsPartOfIt) {
+TEST(ImportCommand, ABatchNormAfterAConvolutionIsPartOfIt) {
   for (const char* system : {"inf2.xlarge", "h100-sxm", "c7i.2xlarge"}) {
     const auto call = [&](const std::string& name) {
       const CommandResult answer = ask({"run", "--on", system, "--workload", exported(name),

@@ -38,7 +38,7 @@ TEST(OperatorTable, EveryRowKeepsItsPlaceAndBadOnesSayWhatWouldBeRight) {
   EXPECT_THAT(message(rows[11]), HasSubstr("op: is empty"));
 }
 
-TEST(OperatorTable, ASystemWithoutGpusIsToldWhatItCanPredict) {
+TEST(OperatorTable, ASystemWithoutGpusSaysWhatItCanPredict) {
   for (const char* system : {"inf2.xlarge", "c7i.2xlarge"}) {
     const auto rows = predicted(kHeader + std::string(system) + ",add,bf16,,,,,64,64,\n");
     EXPECT_THAT(message(rows.at(0)), HasSubstr("is no GPU; single kernels")) << system;

@@ -263,7 +263,7 @@ TEST_F(ValidateTest, RowsThatContradictEachOtherDoNotCount) {
   EXPECT_THAT(result.result, HasSubstr("2 rows, 0 without a prediction; 2 more were refused"));
 }
 
-TEST_F(ValidateTest, WhenNothingIsLeftTheReasonIsTold) {
+TEST_F(ValidateTest, WhenNothingIsLeftTheReasonIsGiven) {
   const std::string path =
       folder_.write("t.csv", header_ + line("A", "8", "yes", "-1") + line("B", "8", "yes", ""));
   const std::string messages = run_command({"validate", path}).messages;

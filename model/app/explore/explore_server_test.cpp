@@ -154,7 +154,7 @@ TEST_F(ExploreServerTest, OnlyItsOwnPageMayAsk) {
   EXPECT_THAT(post("run", kBody, "Origin: http://" + host() + "\r\n"), StartsWith("HTTP/1.1 200"));
 }
 
-TEST_F(ExploreServerTest, AQuestionThatNobodyWaitsForEnds) {
+TEST_F(ExploreServerTest, AnAbandonedQuestionEnds) {
   serve();
   pid_t process = 0;
   {

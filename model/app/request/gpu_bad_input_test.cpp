@@ -174,7 +174,7 @@ TEST(GpuBadInput, FactorsThatAreNoFolderAndOverridesThatMatchNothing) {
   EXPECT_THAT(message(request), HasSubstr("factors.launch"));
 }
 
-TEST(GpuBadInput, ASystemOfNoFamilyIsToldTheNearest) {
+TEST(GpuBadInput, ASystemOfNoFamilyNamesTheNearest) {
   EXPECT_THAT(message(request_on("h100-sx", "bf16")), HasSubstr("h100-sxm"));
   EXPECT_THAT(message(request_on("inf2.xlarg", "bf16")), HasSubstr("inf2.xlarge"));
 }

@@ -175,7 +175,7 @@ TEST(Resolve, SizesOfAFileAreTakenByNameOrByOptionAndAgree) {
                 "are: batch, sequence"));
 }
 
-TEST(Resolve, UnknownNamesAreToldTheNearest) {
+TEST(Resolve, UnknownNamesNameTheNearest) {
   Request request = bert();
   request.system = "inf2.xlrge";
   EXPECT_THAT(error_of(request), HasSubstr("nearest is 'inf2.xlarge'"));

@@ -199,7 +199,7 @@ TEST(AttentionBlockRows, WithoutFactorsOfAChipThoseOfOthersCount) {
 
 // SGLang's prompts of MiniMax-M3 are no rows that anything was fitted to: another library's kernels
 // stand in, and its own host, which calls layers one kernel at a time.
-TEST(AttentionBlockRows, ALayerThatNobodyMeasuredTakesAnotherLibrarysAndItsOwnHost) {
+TEST(AttentionBlockRows, AnUnmeasuredLayerTakesAnotherLibrarysAndItsOwnHost) {
   std::map<std::string, std::string> prompt = {
       {"kind", "msa"}, {"model", "MiniMax-M3"}, {"phase", "context"}, {"framework", "sglang"}};
   const RowTime own = time_of(prompt);

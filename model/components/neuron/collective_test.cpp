@@ -122,7 +122,7 @@ class Initiator : public sc_core::sc_module {
   tlm_utils::simple_initiator_socket<Initiator> out;
 };
 
-TEST(MemoryServer, AShortAccessDoesNotWaitForALongOneOfSomebodyElse) {
+TEST(MemoryServer, AShortAccessDoesNotWaitForALongOneOfAnother) {
   SimulationContext context;
   MemoryServer hbm("hbm", {32_GiB, 100.0_GBps, 0.0_ns, "", "", 0});
   Initiator first("first");

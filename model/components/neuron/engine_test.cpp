@@ -58,7 +58,7 @@ TEST(EngineQueue, RunsInOrderWithoutGaps) {
   EXPECT_EQ(run.stalled(Engine::kVector), 0);
 }
 
-TEST(EngineQueue, AReadyInstructionStaysBehindABlockedOne) {
+TEST(EngineQueue, AReadyInstructionWaitsForABlockedOne) {
   ProgramBuilder builder("blocked");
   const Deps late = builder.emit(Engine::kScalar, lane(Opcode::kActivate, 4096, kSbuf), {});
   builder.emit(Engine::kVector, copy(64), late);
@@ -167,7 +167,7 @@ BenchRun weights_and_matmuls(int n, const Instruction& multiply) {
   return run_bench(std::move(builder).finish());
 }
 
-TEST(TensorEngine, LoadsTheNextWeightsBehindTheRunningMatmul) {
+TEST(TensorEngine, LoadsTheNextWeightsDuringTheRunningMatmul) {
   const BenchRun run = weights_and_matmuls(3, multiply_moving(512));
   const auto& tensor = run.engine(Engine::kTensor);
   EXPECT_EQ(tensor[1].begin, pe_ticks(32));  // nothing hides the first load

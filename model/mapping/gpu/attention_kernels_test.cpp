@@ -145,7 +145,7 @@ TEST(AttentionKernels, ACacheOfFp8TakesItsOwnTable) {
   EXPECT_THAT(map(kToken, narrow).note, HasSubstr("generation bf16 bf16 on a100-sxm"));
 }
 
-TEST(AttentionKernels, SeveralTokensBehindACacheAreCheckedAtOnce) {
+TEST(AttentionKernels, SeveralTokensAfterACacheAreCheckedAtOnce) {
   AttentionDimensions four = kToken;
   four.queries = 4;
   const AttentionShape shape = shape_of(four);

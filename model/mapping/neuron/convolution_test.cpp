@@ -154,7 +154,7 @@ TEST(NeuronConvolution, BatchNormAndActivationRideOnTheEviction) {
 }
 
 // The Vector engine adds the residual while it reads PSUM, and has no function after the sum.
-TEST(NeuronConvolution, AnActivationBehindAResidualIsAnInstructionOfItsOwn) {
+TEST(NeuronConvolution, AnActivationAfterAResidualIsAnInstructionOfItsOwn) {
   const auto block = [](bool activates) {
     Made made({1, 3, 28, 28}, 128);
     const TensorId shortcut = made.last;

@@ -72,7 +72,7 @@ TEST(SpillPlan, ScratchIsTakenFromTheBudget) {
   EXPECT_DOUBLE_EQ(SpillPlan(kernels, kWaitingSizes, 40).stored(copy(0)), 4);
 }
 
-TEST(SpillPlan, AResultTakesThePlaceOfAnOperandThatNobodyNeedsAgain) {
+TEST(SpillPlan, AResultTakesThePlaceOfAnOperandThatIsNotNeededAgain) {
   // 0 dies in the attention that makes 1.
   const std::vector<KernelUse> kernels = {kernel(KernelKind::kLinear, {}, 0),
                                           kernel(KernelKind::kAttention, {0}, 1),

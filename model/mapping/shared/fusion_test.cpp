@@ -132,7 +132,7 @@ TEST(GpuFuse, AnActivationAloneKeepsItsProductApart) {
   EXPECT_THAT(names_of(graph), ElementsAre("wide+gelu", "other", "down"));
 }
 
-TEST(GpuFuse, ElementwiseOperatorsAndTheNormBehindThemAreOnePass) {
+TEST(GpuFuse, ElementwiseOperatorsAndTheNormAfterThemAreOnePass) {
   GraphWriter w;
   const TensorId x = w.input("x", {128, 256});
   const TensorId y = w.input("y", {128, 256});

@@ -128,7 +128,7 @@ TEST(ToyFamily, AFileDescribesOne) {
   EXPECT_LT(summary_of(run).call_s, summary_of(kRun).call_s);
 }
 
-TEST(ToyFamily, MistakesAreTold) {
+TEST(ToyFamily, MistakesAreReported) {
   EXPECT_THAT(mistake_in(with(kRun, {"--tp", "2"})), HasSubstr("leave --tp out"));
   EXPECT_THAT(mistake_in(with(kRun, {"--dp", "2"})), HasSubstr("toy-npu has 1"));
   EXPECT_THAT(mistake_in(with(kRun, {"--set", "device.npu_array.clok=1 GHz"})), HasSubstr("clock"));

@@ -42,7 +42,7 @@ TEST(GpuCollective, ShotsFollowTheRuleOfTheKernel) {
   EXPECT_EQ(shots(2, 4096, ShotRule::kBySize), GpuProtocol::kOneShot);
 }
 
-TEST(GpuCollective, TheHostHidesBehindLongKernels) {
+TEST(GpuCollective, LongKernelsHideTheHost) {
   LinkFactors factors = exemplar_link_factors();
   const auto time = [&](double bytes) {
     return custom_time(hopper(), factors, all_reduce(4, bytes)).time;

@@ -356,7 +356,7 @@ TEST(EngineOfOpcode, RefusalSaysWhereItBelongs) {
 
 // --- Overheads and ports -----------------------------------------------------------------------
 
-TEST(AccessOverhead, IsSixtyCyclesOrAHundredBehindTheProducer) {
+TEST(AccessOverhead, IsSixtyCyclesOrAHundredAfterTheProducer) {
   const LaneEngineSpec& spec = core().vector;
   EXPECT_DOUBLE_EQ(access_overhead(spec, lane(Opcode::kTensorCopy, 64)).value(), 60);
   EXPECT_DOUBLE_EQ(access_overhead(spec, lane(Opcode::kTensorCopy, 64, kDependsOnPrevious)).value(),

@@ -52,7 +52,7 @@ TEST(ModelConfig, ReadsWhatShapesTheNetwork) {
   EXPECT_EQ(config.max_seq_len, 128);
 }
 
-TEST(ModelConfig, FieldsThatNobodyReadsAreNoted) {
+TEST(ModelConfig, FieldsThatAreNotReadAreNoted) {
   const std::string text =
       replaced(kTiny, "\"hidden_size\"",
                "\"bos_token_id\": 1, \"layer_norm_eps\": 1e-5, \"use_loops\": 3, \"hidden_size\"");

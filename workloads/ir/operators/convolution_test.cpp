@@ -69,7 +69,7 @@ TEST(ConvTranspose, MirrorsAConvolution) {
   EXPECT_EQ(up.flops, down.flops);
 }
 
-TEST(Pool, RoundsDownUnlessTold) {
+TEST(Pool, RoundsDownUnlessStated) {
   const std::map<std::string, Attribute> window{{"kernel", Integers{3, 3}},
                                                 {"strides", Integers{2, 2}}};
   const auto down = run_operator("MaxPool", {{1, 8, 8, 8}}, window);
