@@ -1,0 +1,79 @@
+// Laws of the time in which all places of a service are taken.
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "model/serving/service.hpp"
+
+namespace foretell {
+namespace {
+
+constexpr double kEveryStep = 0.01;
+constexpr double kJoulesPerToken = 3;
+
+// Every step takes the same time, and as much energy as it makes tokens.
+class EvenTimer : public StepTimer {
+ public:
+  StepTime time(const StepShape& shape, int /*stage*/) override {
+    StepTime time;
+    time.total = Seconds(kEveryStep);
+    time.energy = Joules(kJoulesPerToken * static_cast<double>(shape.tokens()));
+    return time;
+  }
+  std::int64_t executed() const override { return 0; }
+};
+
+ServiceResult served(std::int64_t requests, std::int64_t places, std::int64_t asked) {
+  Load load;
+  load.offline = true;
+  load.requests = requests;
+  load.input_len = Distribution::certain(1);
+  load.output_len = Distribution({{20, 1}, {60, 1}, {200, 1}});
+  EvenTimer timer;
+  ServiceSetup setup;
+  setup.load = &load;
+  setup.places = asked;
+  setup.serving.timer = &timer;
+  WorkerRules& rules = setup.serving.rules;
+  rules.max_tokens = 8192;
+  rules.max_sequences = places;
+  rules.max_length = 1 << 20;
+  rules.block = 16;
+  rules.blocks = 100'000;
+  rules.overlap = false;
+  return run_service(setup);
+}
+
+TEST(FullWindow, HoldsStepsInWhichAllPlacesAreTakenAndNoOthers) {
+  constexpr std::int64_t kPlaces = 16;
+  const ServiceResult result = served(200, kPlaces, kPlaces);
+  const FullWindow& full = result.full;
+  ASSERT_TRUE(full.is_whole());
+  EXPECT_GT(full.end, full.begin);
+  EXPECT_LT(full.end, result.end);
+  const auto tokens = static_cast<double>(full.tokens);
+  // A token for every place in every step, but for those that end and begin in it.
+  EXPECT_NEAR(tokens / ((full.end - full.begin).value() / kEveryStep), kPlaces, 0.01 * kPlaces);
+  EXPECT_NEAR(full.energy.value() / tokens, kJoulesPerToken, 0.01 * kJoulesPerToken);
+  // The whole run has a tail in which places are empty.
+  EXPECT_LT(static_cast<double>(result.output_tokens) / (result.end.value() / kEveryStep),
+            0.98 * kPlaces);
+}
+
+TEST(FullWindow, IsLeftOutWhereNobodyAsksAndWhereTooFewRequestsCome) {
+  EXPECT_FALSE(served(200, 16, 0).full.is_whole());
+  const ServiceResult few = served(10, 16, 16);  // places that are never all taken
+  EXPECT_FALSE(few.full.is_whole());
+  EXPECT_EQ(few.answered, 10);
+}
+
+TEST(FullWindow, AskingChangesNothingElse) {
+  const ServiceResult with = served(200, 16, 16);
+  const ServiceResult without = served(200, 16, 0);
+  EXPECT_EQ(with.end, without.end);
+  EXPECT_EQ(with.step_energy, without.step_energy);
+  EXPECT_EQ(with.output_tokens, without.output_tokens);
+}
+
+}  // namespace
+}  // namespace foretell
