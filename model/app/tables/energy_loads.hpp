@@ -13,9 +13,10 @@
 namespace foretell {
 
 struct EnergyLoad {
-  std::string prompt;           // tokens
+  double prompt = 1;            // mean tokens
+  std::vector<double> prompts;  // equally likely lengths, as shares of it
   double cached = 0;            // share of them that requests before have left in the cache
-  std::vector<double> answers;  // equally likely lengths, as shares of their mean
+  std::vector<double> answers;  // likewise, of the mean that a row states
   std::int64_t requests = 0;    // of the data set
   // How often it is sent where the server has up to so many places.
   std::map<std::int64_t, std::int64_t> repeats;

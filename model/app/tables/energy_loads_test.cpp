@@ -15,7 +15,7 @@ using testing::HasSubstr;
 
 constexpr const char* kLoads = R"(
 chat:
-  prompt: {tokens: 634}
+  prompt: {tokens: 634, shares: [1, 3]}
   cached: {value: 0.31}
   answers: {shares: [1, 1, 4]}
   requests: {number: 100, repeats: {64: 1, 128: 2}}
@@ -33,7 +33,7 @@ TEST(EnergyLoads, AnswersKeepTheMeanOfTheRow) {
   EXPECT_NEAR(lengths.mean(), 600, 1);
   EXPECT_EQ(lengths.lowest(), 300);
   EXPECT_EQ(lengths.highest(), 1200);
-  EXPECT_EQ(request.input_len, "634");
+  EXPECT_EQ(request.input_len, "list:317/951");
   EXPECT_DOUBLE_EQ(request.prefix_share, 0.31);
   load_of(loads, "chat").ask(1, 8, 1, request);  // no answer is empty
   EXPECT_GE(parse_distribution("lengths", request.output_len, 1, 10).lowest(), 1);
@@ -52,6 +52,9 @@ TEST(EnergyLoads, ManyPlacesNeedTheDataSetSeveralTimes) {
   EXPECT_EQ(asked(64, 1).max_batch, 64);
   EXPECT_EQ(asked(64, 4).max_batch, 16);  // of each rank
   EXPECT_EQ(asked(64, 4).full_places, 64);
+  // Copies of a prompt that are served beside one another are computed once.
+  EXPECT_DOUBLE_EQ(asked(99, 1).prefix_share, 0.31);
+  EXPECT_DOUBLE_EQ(asked(100, 1).prefix_share, 1 - 0.69 / 2);
 }
 
 TEST(EnergyLoads, WhatIsWrongIsSaid) {
