@@ -70,8 +70,8 @@ TEST(FullWindow, IsLeftOutWhereNobodyAsksAndWhereTooFewRequestsCome) {
 TEST(FullWindow, AskingChangesNothingElse) {
   const ServiceResult with = served(200, 16, 16);
   const ServiceResult without = served(200, 16, 0);
-  EXPECT_EQ(with.end, without.end);
-  EXPECT_EQ(with.step_energy, without.step_energy);
+  EXPECT_DOUBLE_EQ(with.end.value(), without.end.value());
+  EXPECT_DOUBLE_EQ(with.step_energy.value(), without.step_energy.value());
   EXPECT_EQ(with.output_tokens, without.output_tokens);
 }
 
