@@ -55,7 +55,8 @@ struct ServiceSetup {
   Router router = Router::kRoundRobin;
   std::int64_t warm_up = 0;
   std::uint64_t seed = 0;
-  std::size_t slices = 0;  // this many steps are kept for a timeline
+  std::int64_t places = 0;  // of the whole service, for ServiceResult::full; 0: not asked for
+  std::size_t slices = 0;   // this many steps are kept for a timeline
   // Called now and then with the share of the answers that are there; false: stop.
   std::function<bool(double)> progress;
 };

@@ -86,8 +86,22 @@ void ServiceState::answered(const Sequence& sequence, Seconds now) {
   request.preemptions += sequence.preemptions;
   result.end = std::max(result.end, now);
   ++result.answered;
+  FullWindow& full = result.full;
+  if (full.begin >= Seconds(0) && full.end < Seconds(0) &&
+      result.answered >= setup->load->requests - setup->places - 1) {
+    full.end = now;
+    full.energy = result.step_energy - full.energy;
+    full.tokens = result.output_tokens - full.tokens;
+  }
   count_requests(-1);
   clients->answer_came();
+}
+
+void ServiceState::first_token_came(Seconds now) {
+  ++result.first_tokens;
+  if (result.first_tokens == setup->places)
+    result.full = {now, Seconds(-1), result.step_energy, result.output_tokens};
+  clients->first_token_came();
 }
 
 ServingClients::ServingClients(const sc_core::sc_module_name& name, ServiceState& state)
@@ -388,7 +402,7 @@ void ServingWorker::give_token(Sequence* sequence, Seconds now, std::int32_t tok
   if (is_sent && request.first_s < 0) {
     request.first_s = static_cast<float>((now - request.arrival).value());
     last = now;
-    state_.clients->first_token_came();
+    state_.first_token_came(now);
   } else if (is_sent) {
     if (counts) result.itl.add(((now - last) / tokens).value(), tokens);
     last = now;

@@ -54,6 +54,7 @@ struct ServiceState {
   void begin(const Sequence& sequence);
   void count_requests(std::int64_t change);
   void answered(const Sequence& sequence, Seconds now);
+  void first_token_came(Seconds now);
 };
 
 // Sends requests: by the clock of an open load, or when an answer of a closed one is there.

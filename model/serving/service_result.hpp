@@ -60,6 +60,17 @@ enum Spent {
 // Time during which requests waited, by what they waited for.
 enum WaitedFor { kForTokens, kForSequences, kForBlocks, kWaitKinds };
 
+// While all places of the service are taken: from the first token of as many requests as there are
+// places until so few are left that not all of them will be.
+struct FullWindow {
+  Seconds begin{-1};  // -1: not yet
+  Seconds end{-1};
+  Joules energy;  // of the devices of all workers, above active idle
+  std::int64_t tokens = 0;
+
+  bool is_whole() const { return end > begin && tokens > 0; }
+};
+
 struct StepSlice {  // for a timeline of the first steps
   Seconds start;
   Seconds duration;
@@ -74,6 +85,7 @@ struct ServiceResult {
   std::vector<ServedRequest> requests;  // in the order of their arrival
   std::int64_t warm_up = 0;             // this many of the first count in no statistic
   std::int64_t answered = 0;
+  std::int64_t first_tokens = 0;  // requests that have one
   bool interrupted = false;
   Seconds end;  // the last answer
   Seconds last_arrival;
@@ -84,6 +96,7 @@ struct ServiceResult {
   double kv_share_seconds = 0;  // share of the blocks in use, over time and all workers
   Seconds busy;                 // of all workers
   Joules step_energy;           // of the devices of all workers, above active idle
+  FullWindow full;              // with ServiceSetup::places
   std::int64_t preemptions = 0;
   std::int64_t executed_steps = 0;  // calls of the machine that were simulated
   std::int64_t prompt_tokens = 0;   // computed, those of preempted requests again

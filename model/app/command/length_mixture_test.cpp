@@ -104,6 +104,13 @@ TEST(LengthMixture, HistogramsWeighTheirLengths) {
   EXPECT_DOUBLE_EQ(summary.distribution->latency_s.p90, 300 * kPerToken);
 }
 
+TEST(LengthMixture, ListsHoldEquallyLikelyLengths) {
+  const RunSummary summary = mixed("list:100/100/100/300", "dynamic");
+  EXPECT_NEAR(summary.call_s, 150 * kPerToken, 1e-12);
+  EXPECT_DOUBLE_EQ(summary.distribution->latency_s.p50, 100 * kPerToken);
+  EXPECT_DOUBLE_EQ(mixed("list:128", "dynamic").call_s, mixed("128", "dynamic").call_s);
+}
+
 TEST(LengthMixture, TheNumberOfProcessesDoesNotShow) {
   const Request request = request_for("uniform:1..40:3", "buckets");
   EXPECT_EQ(to_json(predict_in_parallel(call_per_token, request, 1, {})),
@@ -155,6 +162,8 @@ TEST(LengthMixture, BadInputSaysWhatWouldBeRight) {
   EXPECT_THAT(message("uniform:-5..10"), HasSubstr("'-5' is not allowed; it must be a whole"));
   EXPECT_THAT(message("uniform:10..5"), HasSubstr("10 is above 5, swap them"));
   EXPECT_THAT(message("uniform:10"), HasSubstr("uniform:LOW..HIGH"));
+  EXPECT_THAT(message("list:8/x"), HasSubstr("'x' is not allowed; it must be a whole"));
+  EXPECT_THAT(message("list:"), HasSubstr("'' is not allowed; it must be a whole"));
   EXPECT_THAT(message("normal:10..20"), HasSubstr("histogram:FILE"));
   EXPECT_THAT(message("uniform:1..999999"), HasSubstr("uniform:LOW..HIGH:STEP"));
   EXPECT_THAT(message("uniform:1..9", "round"), HasSubstr("unknown shapes 'round'"));

@@ -16,11 +16,12 @@ namespace {
 
 constexpr std::string_view kUniform = "uniform:";
 constexpr std::string_view kHistogram = "histogram:";
+constexpr std::string_view kList = "list:";
 
 UserError wrong_form(std::string_view name, std::string_view text) {
   return UserError(fmt::format(
-      "{}: '{}' is not allowed; a distribution is uniform:LOW..HIGH, uniform:LOW..HIGH:STEP or "
-      "histogram:FILE (CSV with the columns length and weight)",
+      "{}: '{}' is not allowed; a distribution is uniform:LOW..HIGH, uniform:LOW..HIGH:STEP, "
+      "list:A/B/C or histogram:FILE (CSV with the columns length and weight)",
       name, text));
 }
 
@@ -53,6 +54,16 @@ Distribution parse_uniform(std::string_view name, std::string_view text, std::in
   const auto to = static_cast<double>(end);
   check_count_of_values(name, std::floor((to - from) / static_cast<double>(step)) + 1);
   return Distribution::uniform(from, to, static_cast<double>(step));
+}
+
+Distribution parse_list(std::string_view name, std::string_view text, std::int64_t low,
+                        std::int64_t high) {
+  std::vector<Distribution::Point> points;
+  for (const std::string& one : split(text.substr(kList.size()), '/')) {
+    points.push_back({static_cast<double>(parse_count(name, one, low, high)), 1});
+    check_count_of_values(name, static_cast<double>(points.size()));
+  }
+  return Distribution(std::move(points));
 }
 
 double parse_weight(const std::string& where, const std::string& text) {
@@ -97,6 +108,7 @@ Distribution parse_distribution(std::string_view name, std::string_view text, st
                                 std::int64_t high) {
   const std::string_view word = trim(text);
   if (starts_with(word, kUniform)) return parse_uniform(name, word, low, high);
+  if (starts_with(word, kList)) return parse_list(name, word, low, high);
   if (starts_with(word, kHistogram)) return parse_histogram(name, word, low, high);
   if (is_distribution(word)) throw wrong_form(name, word);
   return Distribution::certain(static_cast<double>(parse_count(name, word, low, high)));

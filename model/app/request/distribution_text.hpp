@@ -1,5 +1,6 @@
 // How a distribution is given in place of a number: "uniform:16..512", "uniform:16..512:16" (every
-// sixteenth), "histogram:FILE" (CSV with the columns length and weight).
+// sixteenth), "list:40/120/900" (equally likely; one that is given twice counts twice),
+// "histogram:FILE" (CSV with the columns length and weight).
 #pragma once
 
 #include <cstdint>

@@ -35,16 +35,17 @@ double positive_cell(const NamedCells& cells, const CsvRow& row, const char* col
   return *value;
 }
 
-// "avg 8.0 (max_num_seqs 8)": requests in flight.
-std::int64_t clients_of(const std::string& text) {
-  constexpr std::string_view kAverage = "avg ";
-  if (!starts_with(text, kAverage)) return parse_count("batch_or_concurrency", text, 1, kMostOfRun);
-  const double mean = leading_number(std::string_view(text).substr(kAverage.size())).value;
-  if (!(mean > 0)) {
+// "avg 7.9 (max_num_seqs 8)": requests that the server had places for.
+std::int64_t places_of(const std::string& text) {
+  constexpr std::string_view kPlaces = "max_num_seqs ";
+  const std::size_t at = text.find(kPlaces);
+  if (at == std::string::npos) return parse_count("batch_or_concurrency", text, 1, kMostOfRun);
+  const double places = leading_number(std::string_view(text).substr(at + kPlaces.size())).value;
+  if (!(places >= 1) || places > static_cast<double>(kMostOfRun)) {
     throw UserError("batch_or_concurrency: '" + text +
-                    "' holds no number of requests; write avg 8.0 or 8");
+                    "' holds no number of places; write avg 7.9 (max_num_seqs 8) or 8");
   }
-  return std::max<std::int64_t>(1, std::llround(mean));
+  return std::llround(places);
 }
 
 // In "tp1 ep4 dp4", the number after "ep" or "dp"; 1 where there is none.
@@ -104,8 +105,8 @@ EnergyRunBatch::EnergyRunBatch(const CsvRow& header, Predictor predict, Request 
       progress_(std::move(progress)) {
   const Node root =
       load_document(hw_folder() / "engines/recipes/energy_benchmark.yaml", kRunRecipe);
-  root.only_keys({"source", "networks", "systems", "precisions", "engine", "prompts",
-                  "requests_per_client", "boards", "walls", "diffusion"},
+  root.only_keys({"source", "networks", "systems", "precisions", "engine", "loads", "boards",
+                  "walls", "diffusion"},
                  "");
   diffusion_ = read_diffusion_runs(root.required("diffusion", ""));
   walls_ = read_wall_runs(root.required("walls", ""));
@@ -113,14 +114,10 @@ EnergyRunBatch::EnergyRunBatch(const CsvRow& header, Predictor predict, Request 
     for (const MapEntry& entry : root.required(section, "").entries)
       names_[section][entry.key] = entry.value.as_text(section);
   }
-  for (const MapEntry& entry : root.required("prompts", "").entries)
-    names_["prompts"][entry.key] = entry.value.required("tokens", "prompts").as_text("tokens");
+  loads_ = read_energy_loads(root.required("loads", ""));
   for (const MapEntry& entry : root.required("boards", "").entries)
     names_["boards"][entry.key] = entry.value.required("limit_watts", "boards").as_text("boards");
   engine_ = root.required("engine", "").as_text("engine");
-  requests_per_client_ = parse_count(
-      "requests_per_client",
-      root.required("requests_per_client", "").as_text("requests_per_client"), 1, kMostOfRun);
 }
 
 void EnergyRunBatch::add(CsvRow row, const std::string& problem) {
@@ -181,11 +178,9 @@ void EnergyRunBatch::read_serving(PendingRun& run) const {
   request.machine.tp = devices / ranks;
   if (ranks > 1) request.attention_dp = ranks;
   if (share_of(shares, "ep") > 1) request.machine.ep = devices;
-  request.input_len = looked_up(names_.at("prompts"), "scenario", cells_.text(row, "scenario"));
-  const double output = positive_cell(cells_, row, "osl");
-  request.output_len = std::to_string(std::max<std::int64_t>(1, std::llround(output)));
-  request.concurrency = clients_of(cells_.text(row, "batch_or_concurrency"));
-  request.requests = request.concurrency * requests_per_client_;
+  const std::int64_t places = places_of(cells_.text(row, "batch_or_concurrency"));
+  load_of(loads_, cells_.text(row, "scenario"))
+      .ask(positive_cell(cells_, row, "osl"), places, ranks, request);
   request.engine = engine_;
 }
 

@@ -3,8 +3,10 @@
 // Columns: what, device, n_devices, model, batch_or_concurrency, watts_per_device [, dtype, tp,
 // osl, scenario, latency_ms, power_limit_w, j_per_token, watts, watts_of, throughput]. Four kinds
 // of rows are predicted, by `what`:
-//   serving                    a closed loop of clients is simulated; watts of a board, joules per
-//                              output token and the median gap between tokens, nothing given
+//   serving                    the requests of a data set, all sent at once (energy_loads.hpp);
+//                              watts of a board and joules per output token while all places of
+//                              the server are taken, and the median gap between tokens, nothing
+//                              given
 //   training … under power cap the time of the job at the cap, given its time and watts at the
 //                              highest cap of the table (a row that is itself not predicted)
 //   network/diffusion          an image or a video on one board (diffusion_rows.hpp): its time and
@@ -23,6 +25,7 @@
 #include "model/app/serving/request/serve.hpp"
 #include "model/app/tables/batch_predictor.hpp"
 #include "model/app/tables/diffusion_rows.hpp"
+#include "model/app/tables/energy_loads.hpp"
 #include "model/app/tables/kernel_rows.hpp"
 #include "model/app/tables/wall_rows.hpp"
 
@@ -75,8 +78,8 @@ class EnergyRunBatch {
   std::map<std::string, std::map<std::string, std::string>> names_;  // of the recipe, by section
   DiffusionRuns diffusion_;
   WallRuns walls_;
+  std::map<std::string, EnergyLoad> loads_;
   std::string engine_;
-  std::int64_t requests_per_client_ = 1;
   std::map<std::string, FreeRun> free_runs_;
   std::vector<PendingRun> runs_;
 };

@@ -126,7 +126,7 @@ TEST(EnergyRunRows, WhatIsWrongIsSaid) {
   EXPECT_THAT(all[2].error, HasSubstr("power_limit_w: is empty"));
   EXPECT_THAT(all[3].error, HasSubstr("Qwen/Qwen3-14B"));
   EXPECT_THAT(all[4].error, HasSubstr("gpqa"));
-  EXPECT_THAT(all[5].error, HasSubstr("write avg 8.0 or 8"));
+  EXPECT_THAT(all[5].error, HasSubstr("'avg none' is not allowed"));
   EXPECT_THAT(all[6].error, HasSubstr("'tp1 ep4 dp3' does not divide 4 devices"));
 }
 

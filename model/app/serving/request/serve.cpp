@@ -75,6 +75,7 @@ class Server {
     setup_.warm_up = std::min(request_.warm_up, load_.requests - 1);
     setup_.router = parse_router(request_.router);
     setup_.seed = base_.seed;
+    setup_.places = request_.full_places;
     setup_.slices = request_.slices;
     setup_.progress = progress;
     const ServiceResult result = run_service(setup_);

@@ -25,6 +25,7 @@ struct ServeRequest {
   bool measured = false;         // compare with the times that the trace holds
   std::int64_t offline = 0;
   bool one_batch = false;  // offline: a published generation of a batch; its interval counts
+  std::int64_t full_places = 0;  // > 0: watts and joules of the time in which so many are served
   std::string arrivals = "poisson";
   std::string input_len;  // a number or a distribution
   std::string output_len;

@@ -45,10 +45,11 @@ void fill_energy(const ServiceResult& result, const std::vector<PoweredWorkers>&
     low += watts * group.machine->watts_ratio.first;
     high += watts * group.machine->watts_ratio.second;
   }
-  const Seconds time = result.end;
+  const FullWindow& full = result.full;
+  const Seconds time = full.is_whole() ? full.end - full.begin : result.end;
   if (time <= Seconds(0) || !(idle > Watts(0))) return;
   ServeSummary& summary = record.summary;
-  const Joules steps = result.step_energy;
+  const Joules steps = full.is_whole() ? full.energy : result.step_energy;
   const Joules energy = idle * time + steps;
   const Watts watts = energy / time;
   Watts wall;
@@ -62,12 +63,15 @@ void fill_energy(const ServiceResult& result, const std::vector<PoweredWorkers>&
   summary.interval80["watts"] = {watts.value() * low.value() / idle.value(),
                                  watts.value() * high.value() / idle.value()};
   if (result.output_tokens > 0) {
-    const auto tokens = static_cast<double>(result.output_tokens);
+    const auto all = static_cast<double>(result.output_tokens);
+    const double tokens = full.is_whole() ? static_cast<double>(full.tokens) : all;
     summary.joules_per_token = (energy / tokens).value();
-    set_cost(request, wall, PerSecond(tokens / result.end.value()), summary);
+    set_cost(request, wall, PerSecond(tokens / time.value()), summary);
+    if (result.answered > 0) {
+      summary.joules_per_request =
+          *summary.joules_per_token * all / static_cast<double>(result.answered);
+    }
   }
-  if (result.answered > 0)
-    summary.joules_per_request = (energy / static_cast<double>(result.answered)).value();
   note_uncalibrated(groups, record.context);
 }
 

@@ -1,0 +1,98 @@
+#include "model/app/tables/energy_loads.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "model/app/request/request_fields.hpp"
+#include "model/base/errors.hpp"
+#include "model/config/node_number.hpp"
+
+namespace foretell {
+namespace {
+
+constexpr std::int64_t kMostRequests = 10'000'000;
+constexpr double kLongestShare = 1000;
+constexpr double kMostTokens = 1e6;
+
+std::vector<double> read_shares(const Node& node, const char* what) {
+  std::vector<double> shares;
+  double sum = 0;
+  for (const Node& item : node.items) {
+    shares.push_back(number_at(item, what, 0, kLongestShare));
+    sum += shares.back();
+  }
+  if (!(sum > 0)) {
+    throw UserError(fmt::format("{}: {}: holds no lengths; write shares of the mean, [0.2, 0.8, 2]",
+                                node.where(), what));
+  }
+  for (double& share : shares) share *= static_cast<double>(shares.size()) / sum;
+  return shares;
+}
+
+EnergyLoad read_energy_load(const Node& node) {
+  node.only_keys({"prompt", "cached", "answers", "requests"}, "loads");
+  EnergyLoad load;
+  const Node& prompt = node.required("prompt", "loads");
+  load.prompt = required_number(prompt, "tokens", 1, kMostTokens);
+  const Node* shares = prompt.find("shares");
+  load.prompts = shares == nullptr ? std::vector<double>{1} : read_shares(*shares, "prompt");
+  if (const Node* cached = node.find("cached"))
+    load.cached = required_number(*cached, "value", 0, 1);
+  load.answers =
+      read_shares(node.required("answers", "loads").required("shares", "answers"), "answers");
+  const Node& requests = node.required("requests", "loads");
+  load.requests = requests.required("number", "requests").as_integer("number", 1, kMostRequests);
+  for (const MapEntry& entry : requests.required("repeats", "requests").entries) {
+    load.repeats[parse_count(entry.value.where() + ": repeats", entry.key, 1, kMostRequests)] =
+        entry.value.as_integer("repeats", 1, kMostRequests);
+  }
+  if (load.repeats.empty())
+    throw UserError(requests.where() + ": repeats: is empty; write {256: 1, 1024: 2}");
+  return load;
+}
+
+// No length is 0.
+std::string lengths_around(double mean, const std::vector<double>& shares) {
+  std::vector<std::int64_t> lengths;
+  for (const double share : shares)
+    lengths.push_back(std::max<std::int64_t>(1, std::llround(share * mean)));
+  return fmt::format("list:{}", fmt::join(lengths, "/"));
+}
+
+}  // namespace
+
+void EnergyLoad::ask(double mean_answer, std::int64_t places, int ranks,
+                     ServeRequest& request) const {
+  request.input_len = lengths_around(prompt, prompts);
+  request.output_len = lengths_around(mean_answer, answers);
+  const auto known = repeats.lower_bound(places);
+  const std::int64_t times = known != repeats.end() ? known->second : repeats.rbegin()->second;
+  request.offline = requests * times;
+  // Where there are places for the whole data set, copies of a prompt are served beside one
+  // another: one of them computes it.
+  const bool beside = places >= requests && times > 1;
+  request.prefix_share = beside ? 1 - (1 - cached) / static_cast<double>(times) : cached;
+  request.max_batch = std::max<std::int64_t>(1, places / ranks);
+  request.full_places = places;
+}
+
+std::map<std::string, EnergyLoad> read_energy_loads(const Node& section) {
+  std::map<std::string, EnergyLoad> loads;
+  for (const MapEntry& entry : section.entries) loads[entry.key] = read_energy_load(entry.value);
+  return loads;
+}
+
+const EnergyLoad& load_of(const std::map<std::string, EnergyLoad>& loads,
+                          const std::string& data_set) {
+  const auto known = loads.find(data_set);
+  if (known != loads.end()) return known->second;
+  std::vector<std::string> names;
+  for (const auto& [name, load] : loads) names.push_back(name);
+  throw unknown_name("scenario", data_set, names);
+}
+
+}  // namespace foretell
