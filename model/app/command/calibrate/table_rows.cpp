@@ -11,6 +11,7 @@
 #include "calib/validate/left_out_rows.hpp"
 #include "calib/validate/table_kind.hpp"
 #include "hw/spec/gpu/gpu_catalog.hpp"
+#include "model/app/tables/excess_times.hpp"
 #include "model/base/errors.hpp"
 
 namespace foretell {
@@ -47,7 +48,9 @@ void take_rows(const std::string& path, const TakeRow& take, const Session& sess
   CsvReader csv(path);
   const NamedCells cells(csv.header());
   const double tolerance = ImportRules{}.tolerance;
-  Contradictions contradictions(recognise_table(csv.header(), path), csv.header(), tolerance);
+  const TableLayout& layout = recognise_table(csv.header(), path);
+  Contradictions contradictions(layout, csv.header(), tolerance);
+  const ExcessTimes excess = ExcessTimes::load(path, layout, csv.header());
   Repeats repeats;
   std::vector<std::string> problems;
   CsvRow row;
@@ -57,6 +60,7 @@ void take_rows(const std::string& path, const TakeRow& take, const Session& sess
       problems.push_back(problem);
       continue;
     }
+    if (excess.reason(csv.line())) continue;
     try {
       if (!take(cells, row)) continue;
     } catch (const UserError& error) {
