@@ -15,11 +15,11 @@
 namespace foretell {
 namespace {
 
-constexpr const char* kTimeColumn = "latency_us";
+constexpr const char* kTimedColumn = "latency_us";
 constexpr double kLeastTimes = 1;
 constexpr double kMostTimes = 1e6;
 
-struct Rule {
+struct ExcessRule {
   std::string table;
   std::string where;
   std::vector<std::string> sizes;
@@ -35,17 +35,17 @@ struct TimedRow {
   double time = 0;
 };
 
-using Groups = std::map<std::string, std::vector<TimedRow>>;
+using TimedGroups = std::map<std::string, std::vector<TimedRow>>;
 
-std::vector<std::string> columns_of(const Node& item, const char* key) {
+std::vector<std::string> named_columns(const Node& item, const char* key) {
   std::vector<std::string> columns;
   for (const Node& column : item.required(key, "").items) columns.push_back(column.as_text(key));
   return columns;
 }
 
-Rule read_rule(const Node& item) {
+ExcessRule read_excess_rule(const Node& item) {
   item.only_keys({"table", "where", "sizes", "types", "times", "why"}, "rules");
-  Rule rule;
+  ExcessRule rule;
   const Node& table = item.required("table", "");
   rule.table = table.as_text("table");
   std::vector<std::string> known;
@@ -54,16 +54,16 @@ Rule read_rule(const Node& item) {
     throw UserError(table.where() + ": " + unknown_name("kind of table", rule.table, known).what());
   }
   rule.where = item.required("where", "").as_text("where");
-  rule.sizes = columns_of(item, "sizes");
-  rule.types = columns_of(item, "types");
+  rule.sizes = named_columns(item, "sizes");
+  rule.types = named_columns(item, "types");
   rule.times = required_number(item, "times", kLeastTimes, kMostTimes);
   rule.why = item.required("why", "").as_text("why");
   return rule;
 }
 
-bool has_columns(const Rule& rule, const CsvRow& header) {
+bool knows_columns(const ExcessRule& rule, const CsvRow& header) {
   std::vector<std::string> columns = rule.sizes;
-  columns.push_back(kTimeColumn);
+  columns.push_back(kTimedColumn);
   for (const std::string& condition : split(rule.where, ',')) {
     const std::size_t equals = condition.find('=');
     if (equals != std::string::npos) columns.push_back(condition.substr(0, equals));
@@ -87,19 +87,19 @@ std::optional<TimedRow> timed_row(const CsvRow& row, std::size_t line,
   return timed;
 }
 
-Groups read_groups(const std::string& path, const Rule& rule) {
+TimedGroups read_timed_groups(const std::string& path, const ExcessRule& rule) {
   CsvReader table(path);
   const CsvRow& header = table.header();
   RowFilter filter;
   filter.require(rule.where, header);
   std::vector<std::size_t> sizes;
   for (const std::string& name : rule.sizes) sizes.push_back(find_column(header, name));
-  const std::size_t time = find_column(header, kTimeColumn);
+  const std::size_t time = find_column(header, kTimedColumn);
   const auto is_same = [&](std::size_t column) {
     return column != time && std::find(sizes.begin(), sizes.end(), column) == sizes.end() &&
            std::find(rule.types.begin(), rule.types.end(), header[column]) == rule.types.end();
   };
-  Groups groups;
+  TimedGroups groups;
   CsvRow row;
   std::string problem;
   while (table.next(row, problem)) {
@@ -133,12 +133,12 @@ ExcessTimes ExcessTimes::parse(const std::string& text, const std::string& shown
   root.only_keys({"rules"}, "");
   ExcessTimes times;
   for (const Node& item : root.required("rules", "").items) {
-    const Rule rule = read_rule(item);
-    if (rule.table != layout.name || !has_columns(rule, header)) continue;
+    const ExcessRule rule = read_excess_rule(item);
+    if (rule.table != layout.name || !knows_columns(rule, header)) continue;
     times.whys_.push_back(fmt::format(
         "{}: more than {:g} times as long as a row that did as much or more takes for that: {}",
         rule.where, rule.times, rule.why));
-    for (const auto& [key, rows] : read_groups(table, rule)) {
+    for (const auto& [key, rows] : read_timed_groups(table, rule)) {
       for (const TimedRow& row : rows) {
         const bool exceeds = std::any_of(rows.begin(), rows.end(), [&](const TimedRow& other) {
           return excess(row, other) > rule.times;
