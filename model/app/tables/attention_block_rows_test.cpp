@@ -221,6 +221,33 @@ TEST(AttentionBlockRows, AnIndexerThatAlwaysChoosesHasTheHostOfCallsThatChoose) 
   }
 }
 
+// On Blackwell its host plans attention to chosen blocks in every call, of caches in BF16; Triton's
+// kernels for those in FP8 are not planned, and are those of Hopper.
+TEST(AttentionBlockRows, AHostThatPlansAttentionShowsInPromptsOfItsKernelAlone) {
+  std::map<std::string, std::string> prompt = {
+      {"gpu", "b200_sxm"},     {"kind", "msa"},      {"model", "MiniMax-M3"}, {"phase", "context"},
+      {"framework", "sglang"}, {"query_len", "512"}, {"kv_len", "512"}};
+  const RowTime planned = time_of(prompt);
+  prompt["kv_dtype"] = "fp8";
+  const RowTime unplanned = time_of(prompt);
+  EXPECT_GT(planned.time, unplanned.time + Seconds(5e-4));
+  EXPECT_THAT(planned.note, testing::HasSubstr("vllm msa context on b200-sxm"));
+  EXPECT_THAT(unplanned.note, testing::HasSubstr("vllm msa context on h200-sxm"));
+}
+
+// Heads of MiniMax-M3 that choose blocks choose each for a group of its own: there are queries and
+// keys of the indexer, and no weights that would sum up its heads.
+TEST(AttentionBlockRows, HeadsThatChooseBlocksAreNotSummedUp) {
+  const auto products = [](const std::string& kind, const std::string& model) {
+    const Graph graph = graph_of({{"kind", kind}, {"model", model}, {"kv_len", "8192"}});
+    return std::count_if(graph.ops().begin(), graph.ops().end(), [](const Op& op) {
+      return op.kind == "MatMul" && op.name.find("indexer.") != std::string::npos;
+    });
+  };
+  EXPECT_EQ(products("msa", "MiniMax-M3"), 2);
+  EXPECT_EQ(products("dsa", "DeepSeek-V3.2"), 3);
+}
+
 struct BadCell {
   const char* column;
   const char* text;

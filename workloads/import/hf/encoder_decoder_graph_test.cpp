@@ -92,7 +92,8 @@ std::string bart(const std::string& type, int width, int layers, int vocab,
 }
 
 std::int64_t bart_parameters(const std::string& config) {
-  return parameters_of(encoded_parts(parse_model_config(config, "bart", "config.json"), {}, 16));
+  return static_cast<std::int64_t>(
+      parameters_of(encoded_parts(parse_model_config(config, "bart", "config.json"), {}, 16)));
 }
 
 TEST(BartGraph, BothPhasesTogetherHoldThePublishedParameters) {
