@@ -51,14 +51,12 @@ class AttentionBlockFacts {
   std::int64_t served_as_tokens(const Call& call) const;
 
   // Whose additions stand in for a layer that nothing was fitted to, and of which chip, where it is
-  // another; the kind of layer whose host counts, and the library whose host plans attention to
-  // chosen keys in every call as this one does; how many times as long four rows of five take where
-  // one library's stand in for another's; "": none.
+  // another; the kind of layer whose host counts, and how many times as long four rows of five take
+  // where one library's stand in for another's; "": none.
   struct StandIn {
     std::string library;
     std::string chip;
     std::string host_of;
-    std::string plans_like;
     double low = 1;
     double high = 1;
   };

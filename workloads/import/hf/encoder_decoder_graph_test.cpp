@@ -107,7 +107,8 @@ TEST(BartGraph, BothPhasesTogetherHoldThePublishedParameters) {
 TEST(BartGraph, NormsStandWhereTheConfigSays) {
   const auto first_of_layer = [](const std::string& type) {
     const ModelConfig config = parse_model_config(bart(type, 128, 1, 1000), "bart", "config.json");
-    for (const Op& op : build_graph(config, {1, 8, Phase::kPrefill}).ops()) {
+    const Graph graph = build_graph(config, {1, 8, Phase::kPrefill});
+    for (const Op& op : graph.ops()) {
       if (op.name.find("encoder.0.") != std::string::npos) return op.kind;
     }
     return std::string();
