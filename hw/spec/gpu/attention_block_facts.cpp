@@ -62,11 +62,10 @@ std::vector<AttentionBlockFacts::Rule> AttentionBlockFacts::read_rules(const Nod
                                                                        const char* section) {
   std::vector<Rule> rules;
   for (const Node& node : root.required(section, "").items) {
-    node.only_keys(
-        {"framework", "kind",         "phase", "architecture", "fills",      "divides", "widens",
-         "most_keys", "most_queries", "like",  "host_of",      "interval80", "network", "slab",
-         "pool",      "cache",        "on",    "plans_like",   "why",        "source"},
-        section);
+    node.only_keys({"framework", "kind", "phase", "architecture", "fills", "divides", "widens",
+                    "most_keys", "most_queries", "like", "host_of", "interval80", "network", "slab",
+                    "pool", "cache", "on", "why", "source"},
+                   section);
     Rule rule;
     rule.framework = node.required("framework", section).as_text("framework");
     rule.kind = word_or_any(node, "kind");
@@ -80,7 +79,6 @@ std::vector<AttentionBlockFacts::Rule> AttentionBlockFacts::read_rules(const Nod
     rule.stand_in.library = word_or_any(node, "like");
     rule.stand_in.chip = word_or_any(node, "on");
     rule.stand_in.host_of = word_or_any(node, "host_of");
-    rule.stand_in.plans_like = word_or_any(node, "plans_like");
     if (const Node* interval = node.find("interval80")) {
       if (interval->items.size() != 2) {
         throw UserError(interval->where() + ": interval80: two ratios, the lower one first");

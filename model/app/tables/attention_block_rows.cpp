@@ -90,12 +90,6 @@ Seconds host_of(const AttentionBlockFactors& factors, bool always_chooses) {
   return always_chooses && factors.host_chooses > Seconds(0) ? factors.host_chooses : factors.host;
 }
 
-// What the host of a library that plans attention anew in every call takes for one plan: calls that
-// choose have one more, of what chooses.
-Seconds planning_of(const AttentionBlockFactors& factors) {
-  return std::max(Seconds(0), factors.host_chooses - factors.host);
-}
-
 AttentionBlockFacts::Call call_of(const AttentionBlockRow& row, const std::string& architecture) {
   return {row.framework, row.kind, row.phase, architecture, row.narrow_cache};
 }
@@ -278,11 +272,6 @@ std::optional<ChosenOperatorFactors<AttentionBlockFactors>> AttentionBlockPredic
   const auto called =
       gpu.factors.attention_block(row.framework + ' ' + other.host_of + ' ' + row.phase);
   lent->factors.host = called ? host_of(called->factors, facts_.always_chooses(call)) : Seconds(0);
-  if (!other.plans_like.empty()) {
-    const auto planned =
-        gpu.factors.attention_block(other.plans_like + ' ' + row.kind + ' ' + row.phase);
-    if (planned) lent->factors.host += planning_of(planned->factors);
-  }
   lent->interval80 = widened(lent->interval80, wider);
   lent->interval80 = {std::min(lent->interval80.first, other.low),
                       std::max(lent->interval80.second, other.high)};

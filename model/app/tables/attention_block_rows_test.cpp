@@ -221,18 +221,15 @@ TEST(AttentionBlockRows, AnIndexerThatAlwaysChoosesHasTheHostOfCallsThatChoose) 
   }
 }
 
-// On Blackwell its host plans attention to chosen blocks in every call, of caches in BF16; Triton's
-// kernels for those in FP8 are not planned, and are those of Hopper.
-TEST(AttentionBlockRows, AHostThatPlansAttentionShowsInPromptsOfItsKernelAlone) {
+// On Blackwell its kernel takes caches in BF16 alone; Triton's kernels for those in FP8 are those
+// of Hopper.
+TEST(AttentionBlockRows, KernelsThatAnotherChipRunsStandInForACacheInFp8) {
   std::map<std::string, std::string> prompt = {
-      {"gpu", "b200_sxm"},     {"kind", "msa"},      {"model", "MiniMax-M3"}, {"phase", "context"},
-      {"framework", "sglang"}, {"query_len", "512"}, {"kv_len", "512"}};
-  const RowTime planned = time_of(prompt);
+      {"gpu", "b200_sxm"},     {"kind", "msa"},   {"model", "MiniMax-M3"}, {"phase", "context"},
+      {"framework", "sglang"}, {"kv_len", "512"}, {"query_len", "512"}};
+  EXPECT_THAT(time_of(prompt).note, testing::HasSubstr("vllm msa context on b200-sxm"));
   prompt["kv_dtype"] = "fp8";
-  const RowTime unplanned = time_of(prompt);
-  EXPECT_GT(planned.time, unplanned.time + Seconds(5e-4));
-  EXPECT_THAT(planned.note, testing::HasSubstr("vllm msa context on b200-sxm"));
-  EXPECT_THAT(unplanned.note, testing::HasSubstr("vllm msa context on h200-sxm"));
+  EXPECT_THAT(time_of(prompt).note, testing::HasSubstr("vllm msa context on h200-sxm"));
 }
 
 // Heads of MiniMax-M3 that choose blocks choose each for a group of its own: there are queries and
