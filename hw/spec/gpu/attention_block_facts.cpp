@@ -64,20 +64,14 @@ std::vector<AttentionBlockFacts::Rule> AttentionBlockFacts::read_rules(const Nod
   for (const Node& node : root.required(section, "").items) {
     node.only_keys({"framework", "kind", "phase", "architecture", "fills", "divides", "widens",
                     "most_keys", "most_queries", "like", "host_of", "interval80", "network", "slab",
-                    "pool", "cache", "on", "why", "source"},
+                    "pool", "why", "source"},
                    section);
     Rule rule;
     rule.framework = node.required("framework", section).as_text("framework");
     rule.kind = word_or_any(node, "kind");
     rule.phase = word_or_any(node, "phase");
-    rule.cache = word_or_any(node, "cache");
-    if (!rule.cache.empty() && rule.cache != "bf16" && rule.cache != "fp8") {
-      throw UserError(node.where() + ": " +
-                      unknown_name("cache", rule.cache, {"bf16", "fp8"}).what());
-    }
     rule.architectures = words_or_any(node, "architecture");
     rule.stand_in.library = word_or_any(node, "like");
-    rule.stand_in.chip = word_or_any(node, "on");
     rule.stand_in.host_of = word_or_any(node, "host_of");
     if (const Node* interval = node.find("interval80")) {
       if (interval->items.size() != 2) {
@@ -120,7 +114,7 @@ const AttentionBlockFacts::Rule* AttentionBlockFacts::first_of(const std::vector
   const auto found = std::find_if(rules.begin(), rules.end(), [&](const Rule& rule) {
     const auto& chips = rule.architectures;
     return rule.framework == call.framework && fits(rule.kind, call.kind) &&
-           fits(rule.phase, call.phase) && fits(rule.cache, call.narrow_cache ? "fp8" : "bf16") &&
+           fits(rule.phase, call.phase) &&
            (chips.empty() ||
             std::find(chips.begin(), chips.end(), call.architecture) != chips.end());
   });

@@ -28,7 +28,6 @@ class AttentionBlockFacts {
     std::string kind;          // "dsa"
     std::string phase;         // "context"
     std::string architecture;  // of the chip
-    bool narrow_cache = false;
   };
 
   // Does the indexer of a layer choose where there are fewer keys than it may choose, too?
@@ -50,12 +49,11 @@ class AttentionBlockFacts {
   // Most queries of a sequence of a prompt that the kernels for tokens serve; 0: none.
   std::int64_t served_as_tokens(const Call& call) const;
 
-  // Whose additions stand in for a layer that nothing was fitted to, and of which chip, where it is
-  // another; the kind of layer whose host counts, and how many times as long four rows of five take
-  // where one library's stand in for another's; "": none.
+  // Whose additions stand in for a layer that nothing was fitted to, the kind of layer whose host
+  // counts, and how many times as long four rows of five take where one library's stand in for
+  // another's; "": none.
   struct StandIn {
     std::string library;
-    std::string chip;
     std::string host_of;
     double low = 1;
     double high = 1;
@@ -78,7 +76,6 @@ class AttentionBlockFacts {
     std::string framework;
     std::string kind;
     std::string phase;
-    std::string cache;  // "bf16" or "fp8"
     std::vector<std::string> architectures;
     Choice choice;
     StandIn stand_in;

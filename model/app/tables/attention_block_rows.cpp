@@ -91,7 +91,7 @@ Seconds host_of(const AttentionBlockFactors& factors, bool always_chooses) {
 }
 
 AttentionBlockFacts::Call call_of(const AttentionBlockRow& row, const std::string& architecture) {
-  return {row.framework, row.kind, row.phase, architecture, row.narrow_cache};
+  return {row.framework, row.kind, row.phase, architecture};
 }
 
 std::string word(const NamedCells& cells, const CsvRow& row, const std::string& column,
@@ -264,13 +264,10 @@ std::optional<ChosenOperatorFactors<AttentionBlockFactors>> AttentionBlockPredic
   }
   const AttentionBlockFacts::StandIn other = facts_.stand_in(call);
   if (other.library.empty()) return std::nullopt;
-  AttentionBlockRow measured = row;
-  if (!other.chip.empty()) measured.gpu = other.chip;
-  auto lent =
-      gpu_of(measured).factors.attention_block(other.library + ' ' + row.kind + ' ' + row.phase);
-  if (!lent) return std::nullopt;
+  auto lent = gpu.factors.attention_block(other.library + ' ' + row.kind + ' ' + row.phase);
   const auto called =
       gpu.factors.attention_block(row.framework + ' ' + other.host_of + ' ' + row.phase);
+  if (!lent) return std::nullopt;
   lent->factors.host = called ? host_of(called->factors, facts_.always_chooses(call)) : Seconds(0);
   lent->interval80 = widened(lent->interval80, wider);
   lent->interval80 = {std::min(lent->interval80.first, other.low),

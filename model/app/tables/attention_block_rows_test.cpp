@@ -221,17 +221,6 @@ TEST(AttentionBlockRows, AnIndexerThatAlwaysChoosesHasTheHostOfCallsThatChoose) 
   }
 }
 
-// On Blackwell its kernel takes caches in BF16 alone; Triton's kernels for those in FP8 are those
-// of Hopper.
-TEST(AttentionBlockRows, KernelsThatAnotherChipRunsStandInForACacheInFp8) {
-  std::map<std::string, std::string> prompt = {
-      {"gpu", "b200_sxm"},     {"kind", "msa"},   {"model", "MiniMax-M3"}, {"phase", "context"},
-      {"framework", "sglang"}, {"kv_len", "512"}, {"query_len", "512"}};
-  EXPECT_THAT(time_of(prompt).note, testing::HasSubstr("vllm msa context on b200-sxm"));
-  prompt["kv_dtype"] = "fp8";
-  EXPECT_THAT(time_of(prompt).note, testing::HasSubstr("vllm msa context on h200-sxm"));
-}
-
 // Heads of MiniMax-M3 that choose blocks choose each for a group of its own: there are queries and
 // keys of the indexer, and no weights that would sum up its heads.
 TEST(AttentionBlockRows, HeadsThatChooseBlocksAreNotSummedUp) {
