@@ -23,7 +23,8 @@ const TableLayout& block_layout() { return recognise_table(kHeader, "t.csv"); }
 
 // A row has its batch, queries, keys, type and time; those of the table begin on line 2.
 std::string table_of(const std::vector<std::string>& rows) {
-  const std::string path = testing::TempDir() + "excess_times.csv";
+  const testing::TestInfo& test = *testing::UnitTest::GetInstance()->current_test_info();
+  const std::string path = testing::TempDir() + "excess_times_" + test.name() + ".csv";
   std::ofstream file(path);
   file << to_csv(kHeader);
   for (const std::string& row : rows) file << row << "\n";

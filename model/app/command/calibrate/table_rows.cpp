@@ -53,6 +53,7 @@ void take_rows(const std::string& path, const TakeRow& take, const Session& sess
   const ExcessTimes excess = ExcessTimes::load(path, layout, csv.header());
   Repeats repeats;
   std::vector<std::string> problems;
+  std::size_t left_out = 0;
   CsvRow row;
   std::string problem;
   while (csv.next(row, problem)) {
@@ -60,7 +61,10 @@ void take_rows(const std::string& path, const TakeRow& take, const Session& sess
       problems.push_back(problem);
       continue;
     }
-    if (excess.reason(csv.line())) continue;
+    if (excess.reason(csv.line())) {
+      ++left_out;
+      continue;
+    }
     try {
       if (!take(cells, row)) continue;
     } catch (const UserError& error) {
@@ -72,6 +76,13 @@ void take_rows(const std::string& path, const TakeRow& take, const Session& sess
     }
   }
   refuse_problems(problems, "nothing was fitted");
+  if (left_out > 0) {
+    session.say(
+        fmt::format("foretell: left out, {} rows of {}: they took far longer than rows that did as "
+                    "much or more "
+                    "(calib/validate/excess_times.yaml)",
+                    left_out, path));
+  }
   repeats.tell(path, tolerance, session);
 }
 
