@@ -129,7 +129,7 @@ TEST(BartGraph, WrongConfigsAreRefused) {
     }
     return std::string("no error");
   };
-  EXPECT_THAT(message(bart("bart", 100, 1, 1000)), HasSubstr("contradiction"));
+  EXPECT_THAT(message(bart("bart", 200, 1, 1000)), HasSubstr("contradiction"));
   EXPECT_THAT(message(bart("bart", 128, 1, 1000, R"("add_final_layer_norm": true, )")),
               HasSubstr("normalize_before"));
   EXPECT_THAT(message(bart("bart", 128, 1, 1000, R"("static_position_embeddings": true, )")),
