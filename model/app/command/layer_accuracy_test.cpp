@@ -39,7 +39,7 @@ INSTANTIATE_TEST_SUITE_P(
         PublishedLimit{kBlocks, "h200_sxm", {"kind=msa", "framework=vllm", "phase=context"}, 9},
         PublishedLimit{
             kBlocks, "h200_sxm", {"kind=msa", "framework=trtllm", "phase=generation"}, 15},
-        PublishedLimit{kBlocks, "h200_sxm", {"kind=msa", "framework=vllm", "phase=generation"}, 15},
+        PublishedLimit{kBlocks, "h200_sxm", {"kind=msa", "framework=vllm", "phase=generation"}, 13},
         PublishedLimit{kExperts, "h200_sxm", {"framework=vllm", "dtype=fp8"}, 10},
         PublishedLimit{kExperts, "h200_sxm", {"framework=sglang", "dtype=bf16"}, 10},
         PublishedLimit{kExperts, "h100_sxm", {"framework=vllm", "dtype=fp8_block"}, 5},

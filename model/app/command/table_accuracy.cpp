@@ -16,6 +16,7 @@
 #include "model/app/request/parallel_predict.hpp"
 #include "model/app/tables/batch_predictor.hpp"
 #include "model/app/tables/energy_run_rows.hpp"
+#include "model/app/tables/excess_times.hpp"
 #include "model/app/tables/held_out_rows.hpp"
 #include "model/app/tables/impossible_times.hpp"
 #include "model/app/tables/kernel_batch.hpp"
@@ -121,6 +122,7 @@ class TableComparison {
                              : always()),
         contradictions_(layout_, table_.header(), ImportRules{}.tolerance),
         impossible_(ImpossibleTimes::load(layout_, table_.header())),
+        excess_(ExcessTimes::load(question.table, layout_, table_.header())),
         call_(has_column(table_.header(), kCallColumn)
                   ? std::optional<std::size_t>(find_column(table_.header(), kCallColumn))
                   : std::nullopt),
@@ -243,6 +245,10 @@ class TableComparison {
       out_.impossible.add(*reason, line);
       return false;
     }
+    if (const auto reason = excess_.reason(line)) {
+      out_.impossible.add(*reason, line);
+      return false;
+    }
     const std::vector<Contradiction> found = contradictions_.add(row, line);
     if (!found.empty()) {
       std::string differences;
@@ -330,6 +336,7 @@ class TableComparison {
   RowTest judges_interval_;
   Contradictions contradictions_;
   ImpossibleTimes impossible_;
+  ExcessTimes excess_;
   std::optional<std::size_t> call_;  // its column
   SampleCollector collector_;
   Progress progress_;

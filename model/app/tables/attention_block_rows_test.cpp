@@ -221,6 +221,19 @@ TEST(AttentionBlockRows, AnIndexerThatAlwaysChoosesHasTheHostOfCallsThatChoose) 
   }
 }
 
+// Heads of MiniMax-M3 that choose blocks choose each for a group of its own: there are queries and
+// keys of the indexer, and no weights that would sum up its heads.
+TEST(AttentionBlockRows, HeadsThatChooseBlocksAreNotSummedUp) {
+  const auto products = [](const std::string& kind, const std::string& model) {
+    const Graph graph = graph_of({{"kind", kind}, {"model", model}, {"kv_len", "8192"}});
+    return std::count_if(graph.ops().begin(), graph.ops().end(), [](const Op& op) {
+      return op.kind == "MatMul" && op.name.find("indexer.") != std::string::npos;
+    });
+  };
+  EXPECT_EQ(products("msa", "MiniMax-M3"), 2);
+  EXPECT_EQ(products("dsa", "DeepSeek-V3.2"), 3);
+}
+
 struct BadCell {
   const char* column;
   const char* text;

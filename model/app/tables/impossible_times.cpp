@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "calib/validate/left_out_rows.hpp"
 #include "model/base/data_root.hpp"
@@ -20,7 +21,16 @@ constexpr double kShortest = 1e-6;  // us
 constexpr double kLongest = 1e6;    // a second; no least time is longer
 
 double read_below(const Node& item) {
+  if (item.find("unstated") != nullptr) return std::numeric_limits<double>::infinity();
   return required_number(item, "below_us", kShortest, kLongest);
+}
+
+std::string read_reason(const Node& item, const std::string& where, double below) {
+  const std::string& why = item.required("why", "").as_text("why");
+  if (const Node* unstated = item.find("unstated")) {
+    return fmt::format("{}: not stated is {}: {}", where, unstated->as_text("unstated"), why);
+  }
+  return fmt::format("{}: less than {:g} us: {}", where, below, why);
 }
 
 void check_kind(const Node& node, const std::string& kind) {
@@ -50,18 +60,18 @@ ImpossibleTimes ImpossibleTimes::parse(const std::string& text, const std::strin
   ImpossibleTimes times;
   if (has_column(header, kTimeColumn)) times.time_ = find_column(header, kTimeColumn);
   for (const Node& item : root.required("rules", "").items) {
-    item.only_keys({"table", "where", "below_us", "why"}, "rules");
+    item.only_keys({"table", "where", "below_us", "unstated", "why"}, "rules");
     const Node& table = item.required("table", "");
     const std::string& kind = table.as_text("table");
     check_kind(table, kind);
     const std::string& where = item.required("where", "").as_text("where");
     const double below = read_below(item);
-    const std::string& why = item.required("why", "").as_text("why");
+    std::string reason = read_reason(item, where, below);
     if (!times.time_ || kind != layout.name || !has_columns(where, header)) continue;
     Rule rule;
     rule.rows.require(where, header);
     rule.below_us = below;
-    rule.why = fmt::format("{}: less than {:g} us: {}", where, below, why);
+    rule.why = std::move(reason);
     times.rules_.push_back(std::move(rule));
   }
   return times;

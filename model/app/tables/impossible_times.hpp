@@ -1,7 +1,9 @@
-// Rows whose time no machine can have taken, by the rules of calib/validate/impossible_times.yaml:
+// Rows whose time no machine can have taken, or that do not say what was measured, by the rules of
+// calib/validate/impossible_times.yaml:
 //
 //   rules:
 //     - {table: operator, where: "op=compute_scale", below_us: 0.5, why: no kernel takes less}
+//     - {table: mla, where: "model=a", unstated: which of its layers, why: there are two kinds}
 //
 // `table` is the kind of the table, `where` as of --where, `below_us` above 0.
 #pragma once
@@ -24,13 +26,13 @@ class ImpossibleTimes {
   static ImpossibleTimes parse(const std::string& text, const std::string& shown_as,
                                const TableLayout& layout, const CsvRow& header);
 
-  // Why the time of the row (latency_us) cannot be; nothing where it can.
+  // Why the time of the row (latency_us) does not count; nothing where it does.
   std::optional<std::string> reason(const CsvRow& row) const;
 
  private:
   struct Rule {
     RowFilter rows;
-    double below_us;
+    double below_us;  // infinite: no time of these rows counts
     std::string why;
   };
   std::vector<Rule> rules_;

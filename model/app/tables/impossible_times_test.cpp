@@ -30,6 +30,16 @@ TEST(ImpossibleTimes, RulesOfOtherTablesDoNotCount) {
   EXPECT_FALSE(times.reason({"g", "compute_scale", "fp8", "1", "32", "1"}));
 }
 
+TEST(ImpossibleTimes, RowsThatDoNotSayWhatWasMeasuredDoNotCountWhateverTheirTime) {
+  const std::string rule =
+      "rules:\n  - {table: operator, where: dtype=fp8, unstated: which kernel, why: two names}\n";
+  const ImpossibleTimes times =
+      ImpossibleTimes::parse(rule, "r.yaml", operator_layout(), kOperatorHeader);
+  EXPECT_THAT(times.reason({"g", "scale_matrix", "fp8", "1", "32", "900"}).value_or(""),
+              HasSubstr("not stated is which kernel"));
+  EXPECT_FALSE(times.reason({"g", "scale_matrix", "bf16", "1", "32", "900"}));
+}
+
 TEST(ImpossibleTimes, WrongRulesAreNamed) {
   const auto parse = [](const std::string& rule) {
     return ImpossibleTimes::parse("rules:\n  - " + rule + "\n", "r.yaml", operator_layout(),

@@ -121,6 +121,37 @@ void read_modern(JsonFields& fields, ModelConfig* config) {
   if (fields.flag_or("norm_bias", false)) fields.problem("norm_bias", "only false can be imported");
 }
 
+// nomic-bert: a BERT with rotary positions and a gate. Its fields have the names of GPT-2's.
+void read_nomic(JsonFields& fields, ModelConfig* config) {
+  config->layers = fields.size("n_layer", kMaxLayers);
+  config->hidden = config->embedding = fields.size("n_embd", kMaxWidth);
+  config->heads = fields.size("n_head", kMaxHeads);
+  config->intermediate = fields.size("n_inner", kMaxWidth);
+  config->vocab = fields.size("vocab_size", kMaxVocab);
+  config->token_types = fields.count_or("type_vocab_size", kMaxVocab, 2);
+  config->max_seq_len = fields.size("n_positions", kMaxPositions);
+  config->position_kind = Positions::kRotary;
+  config->qkv_bias = config->attention_bias = fields.flag_or("qkv_proj_bias", true);
+  config->ffn_bias = fields.flag_or("mlp_fc1_bias", true);
+  if (fields.flag_or("mlp_fc2_bias", config->ffn_bias) != config->ffn_bias) {
+    fields.problem("mlp_fc2_bias", "only that of mlp_fc1_bias can be imported");
+  }
+  const std::string activation = fields.text("activation_function");
+  config->gated_ffn = activation == "swiglu";
+  config->activation =
+      config->gated_ffn ? Activation::kSilu : read_activation(fields, "activation_function");
+  if (fields.number_or("rotary_emb_fraction", 1) != 1) {
+    fields.problem("rotary_emb_fraction", "only 1 can be imported: whole heads are rotated");
+  }
+  if (fields.flag_or("prenorm", false)) fields.problem("prenorm", "only false can be imported");
+  if (fields.flag_or("use_rms_norm", false))
+    fields.problem("use_rms_norm", "only false can be imported");
+  if (fields.count_or("num_experts", kMaxWidth, 0) > 0)
+    fields.problem("num_experts", "only 0 can be imported: layers with experts are not described");
+  config->head_activation =
+      config->head == Head::kMaskedLm ? config->activation : Activation::kTanh;
+}
+
 }  // namespace
 
 std::vector<ModelType> encoder_model_types() {
@@ -135,6 +166,7 @@ std::vector<ModelType> encoder_model_types() {
       {"distilbert", "DistilBert", encoder_heads(Head::kNone), read_distilbert, true},
       {"albert", "Albert", encoder_heads(Head::kPooler), read_albert, true},
       {"electra", "Electra", electra_heads, read_electra, true},
+      {"nomic_bert", "NomicBert", {{"Model", Head::kNone}}, read_nomic, true},
       {"modernbert", "ModernBert", {{"Model", Head::kNone}, kMaskedLmHead}, read_modern, true},
   };
 }

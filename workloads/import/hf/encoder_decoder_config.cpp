@@ -1,5 +1,5 @@
 // config.json of networks of an encoder and a decoder: T5 (1.0: one ReLU layer, tied table), T5 1.1
-// and Flan-T5 (gated GELU, a vocabulary projection of its own), Whisper, T5Gemma.
+// and Flan-T5 (gated GELU, a vocabulary projection of its own), Whisper, BART and mBART, T5Gemma.
 #include <algorithm>
 
 #include "model/base/text.hpp"
@@ -54,8 +54,8 @@ void read_t5_by_class(JsonFields& fields, ModelConfig* config) {
   config->decoder_layers = 0;
 }
 
-// Whisper: the encoder hears windows of a fixed length, the decoder writes.
-void read_whisper(JsonFields& fields, ModelConfig* config) {
+// What stacks of Whisper and BART have in common: learned positions and layer norms, with biases.
+void read_two_stacks(JsonFields& fields, ModelConfig* config) {
   config->family = Family::kEncoderDecoder;
   config->layers = fields.size("encoder_layers", kMaxLayers);
   config->decoder_layers = fields.size("decoder_layers", kMaxLayers);
@@ -65,15 +65,11 @@ void read_whisper(JsonFields& fields, ModelConfig* config) {
   config->kv_heads = config->heads;
   config->intermediate = fields.size("decoder_ffn_dim", kMaxWidth);
   config->vocab = fields.size("vocab_size", kMaxVocab);
-  config->max_seq_len = config->positions = fields.size("max_target_positions", kMaxPositions);
   config->activation = read_activation(fields, "activation_function");
-  config->key_bias = false;
   EncoderConfig& encoder = config->encoder;
   encoder.hidden = config->hidden;
   encoder.heads = encoder.kv_heads = fields.size("encoder_attention_heads", kMaxHeads);
   encoder.intermediate = fields.size("encoder_ffn_dim", kMaxWidth);
-  encoder.max_len = fields.size("max_source_positions", kMaxPositions);
-  encoder.mel_bins = fields.size("num_mel_bins", kMaxWidth);
   for (const char* key : {"encoder_attention_heads", "decoder_attention_heads"}) {
     const std::int64_t heads = fields.size_or(key, kMaxHeads, 1);
     if (config->hidden % heads != 0) {
@@ -84,6 +80,37 @@ void read_whisper(JsonFields& fields, ModelConfig* config) {
   config->head_dim = std::max<std::int64_t>(1, config->hidden / config->heads);
   encoder.head_dim = std::max<std::int64_t>(1, config->hidden / encoder.heads);
 }
+
+// Whisper: the encoder hears windows of a fixed length, the decoder writes.
+void read_whisper(JsonFields& fields, ModelConfig* config) {
+  read_two_stacks(fields, config);
+  config->max_seq_len = config->positions = fields.size("max_target_positions", kMaxPositions);
+  config->key_bias = false;
+  config->encoder.max_len = fields.size("max_source_positions", kMaxPositions);
+  config->encoder.mel_bins = fields.size("num_mel_bins", kMaxWidth);
+}
+
+// BART and mBART: both stacks read words of one table, with positions that begin at the third row.
+void read_bart_of(JsonFields& fields, bool norm_first, ModelConfig* config) {
+  constexpr std::int64_t kReserved = 2;
+  read_two_stacks(fields, config);
+  config->max_seq_len = fields.size("max_position_embeddings", kMaxPositions);
+  config->positions =
+      config->max_seq_len + fields.count_or("extra_pos_embeddings", kMaxPositions, kReserved);
+  config->encoder.max_len = config->max_seq_len;
+  config->embedding_norm = fields.flag_or("normalize_embedding", true);
+  config->post_norm = !fields.flag_or("normalize_before", norm_first);
+  if (fields.flag_or("add_final_layer_norm", !config->post_norm) == config->post_norm) {
+    fields.problem("add_final_layer_norm",
+                   "contradiction: a stack ends in a norm where normalize_before is true");
+  }
+  if (fields.flag_or("static_position_embeddings", false)) {
+    fields.problem("static_position_embeddings", "only false can be imported");
+  }
+}
+
+void read_bart(JsonFields& fields, ModelConfig* config) { read_bart_of(fields, false, config); }
+void read_mbart(JsonFields& fields, ModelConfig* config) { read_bart_of(fields, true, config); }
 
 // One of the two stacks of T5Gemma, both of which are layers of Gemma 2.
 ModelConfig read_gemma_stack(JsonFields& fields, std::string_view key) {
@@ -148,6 +175,9 @@ void read_t5gemma(JsonFields& fields, ModelConfig* config) {
 }  // namespace
 
 std::vector<ModelType> encoder_decoder_types() {
+  // The class without a head is stored without one more weight: the head is the table of words.
+  const std::vector<HeadName> kBartHeads{{"ForConditionalGeneration", Head::kCausalLm},
+                                         {"Model", Head::kCausalLm}};
   return {
       {"t5",
        "T5",
@@ -155,6 +185,8 @@ std::vector<ModelType> encoder_decoder_types() {
        read_t5_by_class,
        true},
       {"whisper", "Whisper", {{"ForConditionalGeneration", Head::kCausalLm}}, read_whisper, true},
+      {"bart", "Bart", kBartHeads, read_bart, true},
+      {"mbart", "MBart", kBartHeads, read_mbart, true},
       {"t5gemma", "T5Gemma", {{"ForConditionalGeneration", Head::kCausalLm}}, read_t5gemma, true}};
 }
 

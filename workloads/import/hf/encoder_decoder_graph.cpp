@@ -52,7 +52,7 @@ class EncoderDecoderBuilder {
       x = feed_forward_block(decoder_, x);
     }
     block_.enter("decoder");
-    x = logits(normalise("norm", x));
+    x = logits(at_the_end(x));
     block_.graph().mark_output(binding_.gather_logits ? block_.all_columns("logits", x) : x);
     return std::move(block_.graph());
   }
@@ -60,6 +60,7 @@ class EncoderDecoderBuilder {
  private:
   bool is_relative() const { return decoder_.position_kind == Positions::kRelative; }
   bool is_rotary() const { return decoder_.position_kind == Positions::kRotary; }
+  bool is_learned() const { return decoder_.position_kind == Positions::kLearned; }
   bool hears() const { return encoder_.encoder.mel_bins > 0; }
 
   TensorId encoded() {
@@ -67,6 +68,7 @@ class EncoderDecoderBuilder {
     TensorId x =
         hears() ? sound() : words(encoder_, encoder_.encoder.own_table ? "encoder" : "embeddings");
     if (is_rotary()) add_position_ids();
+    if (is_learned() && !hears()) x = with_learned_positions("encoder", encoder_, x);
     const TensorId bias = is_relative() ? distance_bias("encoder", tokens, tokens) : kNoId;
     ScoreRule rule = padding_rule("attention_mask", tokens);
     rule.bias = bias;
@@ -76,7 +78,7 @@ class EncoderDecoderBuilder {
       x = feed_forward_block(encoder_, x);
     }
     block_.enter("encoder");
-    return normalise("norm", x);
+    return at_the_end(x);
   }
 
   void enter_block(const std::string& stack, std::int64_t index) {
@@ -119,11 +121,18 @@ class EncoderDecoderBuilder {
   // Decoder only.
   TensorId with_positions(TensorId x) {
     if (is_relative()) return x;
+    if (is_learned()) return with_learned_positions("decoder", decoder_, x);
     add_position_ids();
-    if (is_rotary()) return x;
-    return block_.op(
-        "add_position", "Add",
-        {x, block_.embedding("position", positions_, decoder_.positions, decoder_.hidden)});
+    return x;
+  }
+
+  // Each stack has a table of its own.
+  TensorId with_learned_positions(const std::string& scope, const ModelConfig& stack, TensorId x) {
+    add_position_ids();
+    block_.enter(scope);
+    x = block_.op("add_position", "Add",
+                  {x, block_.embedding("position", positions_, stack.positions, stack.hidden)});
+    return stack.embedding_norm ? normalise("embedding.norm", x) : x;
   }
 
   // Inputs of other lengths are padded; sounds always fill their window.
@@ -152,6 +161,14 @@ class EncoderDecoderBuilder {
     return block_.normalise(name, x, decoder_.norm);
   }
 
+  // In front of a part of a block.
+  TensorId before(const std::string& name, TensorId x) {
+    return decoder_.post_norm ? x : normalise(name + ".norm", x);
+  }
+
+  // Of a stack.
+  TensorId at_the_end(TensorId x) { return decoder_.post_norm ? x : normalise("norm", x); }
+
   TensorId project(const ModelConfig& stack, const std::string& name, TensorId x,
                    std::int64_t heads) {
     const bool bias = stack.qkv_bias && (stack.key_bias || !ends_with(name, ".key"));
@@ -167,7 +184,8 @@ class EncoderDecoderBuilder {
   // What a part gives, after its norm where there is one, and the stream that it read.
   TensorId added(const std::string& name, TensorId result, TensorId x) {
     if (decoder_.norm_after) result = normalise(name + ".norm_after", result);
-    return block_.op(name + ".residual", "Add", {result, x});
+    const TensorId sum = block_.op(name + ".residual", "Add", {result, x});
+    return decoder_.post_norm ? normalise(name + ".norm", sum) : sum;
   }
 
   TensorId attention_output(const ModelConfig& stack, const std::string& name, TensorId context) {
@@ -178,7 +196,7 @@ class EncoderDecoderBuilder {
   TensorId self_attention_block(const ModelConfig& stack, TensorId x, const ScoreRule& rule,
                                 Phase phase) {
     const std::string name = "attention";
-    const TensorId normed = normalise("attention.norm", x);
+    const TensorId normed = before(name, x);
     const TensorId q =
         rotated("attention.query", project(stack, "attention.query", normed, stack.heads));
     TensorId k = rotated("attention.key", project(stack, "attention.key", normed, stack.kv_heads));
@@ -194,8 +212,7 @@ class EncoderDecoderBuilder {
 
   TensorId cross_attention_block(TensorId x, const ScoreRule& rule) {
     const std::string name = "cross_attention";
-    const TensorId q = project(decoder_, "cross_attention.query",
-                               normalise("cross_attention.norm", x), decoder_.heads);
+    const TensorId q = project(decoder_, "cross_attention.query", before(name, x), decoder_.heads);
     const Shape shape{binding_.batch, decoder_.kv_heads, binding_.encoder_len, decoder_.head_dim};
     const TensorId k = block_.state("cross_attention.key_cache", shape);
     const TensorId v = block_.state("cross_attention.value_cache", shape);
@@ -204,7 +221,7 @@ class EncoderDecoderBuilder {
   }
 
   TensorId feed_forward_block(const ModelConfig& stack, TensorId x) {
-    return added("ffn", decoder_feed_forward(&block_, normalise("ffn.norm", x), stack), x);
+    return added("ffn", decoder_feed_forward(&block_, before("ffn", x), stack), x);
   }
 
   // T5 with a tied table scales the hidden states down first.

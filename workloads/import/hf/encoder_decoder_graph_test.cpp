@@ -74,6 +74,68 @@ TEST(T5Graph, PhasesThatItDoesNotHave) {
   EXPECT_EQ(binding_message({1, 128, Phase::kPrefill}), "no error");
 }
 
+std::string bart(const std::string& type, int width, int layers, int vocab,
+                 const std::string& more = "") {
+  std::string text = R"({"model_type": ")" + type + R"(", "activation_function": "gelu", )" + more;
+  const auto field = [&text](const std::string& key, int value) {
+    text += (text.back() == ' ' ? "\"" : ", \"") + key + "\": " + std::to_string(value);
+  };
+  field("d_model", width);
+  field("vocab_size", vocab);
+  field("max_position_embeddings", 1024);
+  for (const std::string stack : {"encoder", "decoder"}) {
+    field(stack + "_layers", layers);
+    field(stack + "_attention_heads", width / 64);
+    field(stack + "_ffn_dim", 4 * width);
+  }
+  return text + "}";
+}
+
+std::int64_t bart_parameters(const std::string& config) {
+  return static_cast<std::int64_t>(
+      parameters_of(encoded_parts(parse_model_config(config, "bart", "config.json"), {}, 16)));
+}
+
+TEST(BartGraph, BothPhasesTogetherHoldThePublishedParameters) {
+  EXPECT_EQ(bart_parameters(bart("bart", 768, 6, 50265)), 139420416);      // facebook/bart-base
+  EXPECT_EQ(bart_parameters(bart("bart", 1024, 12, 50265)), 406291456);    // facebook/bart-large
+  EXPECT_EQ(bart_parameters(bart("mbart", 1024, 12, 250054)), 610879488);  // mbart-large-50
+}
+
+// Norms follow the residuals of BART and stand in front of the parts of mBART, whose stacks end in
+// one more.
+TEST(BartGraph, NormsStandWhereTheConfigSays) {
+  const auto first_of_layer = [](const std::string& type) {
+    const ModelConfig config = parse_model_config(bart(type, 128, 1, 1000), "bart", "config.json");
+    const Graph graph = build_graph(config, {1, 8, Phase::kPrefill});
+    for (const Op& op : graph.ops()) {
+      if (op.name.find("encoder.0.") != std::string::npos) return op.kind;
+    }
+    return std::string();
+  };
+  EXPECT_NE(first_of_layer("bart"), "LayerNorm");
+  EXPECT_EQ(first_of_layer("mbart"), "LayerNorm");
+  EXPECT_EQ(
+      bart_parameters(bart("mbart", 128, 1, 1000)) - bart_parameters(bart("bart", 128, 1, 1000)),
+      2 * 2 * 128);
+}
+
+TEST(BartGraph, WrongConfigsAreRefused) {
+  const auto message = [](const std::string& config) {
+    try {
+      parse_model_config(config, "bart", "config.json");
+    } catch (const UserError& error) {
+      return std::string(error.what());
+    }
+    return std::string("no error");
+  };
+  EXPECT_THAT(message(bart("bart", 200, 1, 1000)), HasSubstr("contradiction"));
+  EXPECT_THAT(message(bart("bart", 128, 1, 1000, R"("add_final_layer_norm": true, )")),
+              HasSubstr("normalize_before"));
+  EXPECT_THAT(message(bart("bart", 128, 1, 1000, R"("static_position_embeddings": true, )")),
+              HasSubstr("static_position_embeddings"));
+}
+
 // Sizes as they are published.
 struct WhisperSize {
   std::int64_t width, layers, decoder_layers, heads, mel_bins, vocab;

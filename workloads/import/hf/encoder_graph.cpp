@@ -11,34 +11,46 @@
 namespace foretell {
 namespace {
 
-// Feed-forward network: two linear layers with an activation between.
-TensorId feed_forward(BlockBuilder* block, TensorId x, const ModelConfig& config) {
-  const TensorId wide = block->linear("ffn.intermediate", x, config.intermediate);
-  const TensorId active = block->activation("ffn.activation", wide, config.activation);
-  return block->linear("ffn.output", active, config.hidden);
-}
-
-TensorId encoder_layer(BlockBuilder* block, TensorId x, TensorId mask, const ModelConfig& config) {
-  const auto project = [&](const std::string& name) {
-    return block->split_heads(name, block->linear(name, x, config.hidden), config.heads);
-  };
-  const TensorId q = project("attention.query");
-  const TensorId k = project("attention.key");
-  const TensorId v = project("attention.value");
-  const TensorId context = attend(block, "attention", q, k, v, added_mask(mask));
-  const TensorId attended = block->linear("attention.output", context, config.hidden);
-  const TensorId middle =
-      block->layer_norm("attention.norm", block->op("attention.residual", "Add", {attended, x}));
-  const TensorId fed = feed_forward(block, middle, config);
-  return block->layer_norm("ffn.norm", block->op("ffn.residual", "Add", {fed, middle}));
-}
-
 struct EncoderInputs {
   TensorId ids = kNoId;
   TensorId token_types = kNoId;
   TensorId positions = kNoId;
   TensorId mask = kNoId;
 };
+
+// Feed-forward network: two linear layers with an activation between, and a gate or none.
+TensorId feed_forward(BlockBuilder* block, TensorId x, const ModelConfig& config) {
+  const TensorId wide = block->linear("ffn.intermediate", x, config.intermediate, config.ffn_bias);
+  TensorId active = block->activation("ffn.activation", wide, config.activation);
+  if (config.gated_ffn) {
+    const TensorId up = block->linear("ffn.up", x, config.intermediate, config.ffn_bias);
+    active = block->op("ffn.gated", "Mul", {active, up});
+  }
+  return block->linear("ffn.output", active, config.hidden, config.ffn_bias);
+}
+
+TensorId encoder_layer(BlockBuilder* block, TensorId x, const EncoderInputs& inputs,
+                       const ModelConfig& config) {
+  const auto project = [&](const std::string& name) {
+    return block->split_heads(name, block->linear(name, x, config.hidden, config.qkv_bias),
+                              config.heads);
+  };
+  const auto rotated = [&](const std::string& name, TensorId heads) {
+    if (config.position_kind != Positions::kRotary) return heads;
+    return block->op(name + ".rotate", "Rope", {heads, inputs.positions},
+                     {{"dim", config.rotary_dim}});
+  };
+  const TensorId q = rotated("attention.query", project("attention.query"));
+  const TensorId k = rotated("attention.key", project("attention.key"));
+  const TensorId v = project("attention.value");
+  const TensorId context = attend(block, "attention", q, k, v, added_mask(inputs.mask));
+  const TensorId attended =
+      block->linear("attention.output", context, config.hidden, config.attention_bias);
+  const TensorId middle =
+      block->layer_norm("attention.norm", block->op("attention.residual", "Add", {attended, x}));
+  const TensorId fed = feed_forward(block, middle, config);
+  return block->layer_norm("ffn.norm", block->op("ffn.residual", "Add", {fed, middle}));
+}
 
 EncoderInputs add_encoder_inputs(Graph* graph, const ModelConfig& config, const Binding& binding) {
   const Shape tokens{binding.batch, binding.seq_len};
@@ -64,9 +76,12 @@ TensorId encoder_embeddings(BlockBuilder* block, const EncoderInputs& inputs,
   } else if (config.token_types == 1) {  // every token has the only type there is
     x = block->op("add_token_type", "Add", {x, block->weight("token_type.weight", {1, width})});
   }
-  const TensorId positions =
-      block->embedding("position", inputs.positions, config.positions, width);
-  x = block->layer_norm("norm", block->op("add_position", "Add", {x, positions}));
+  if (config.position_kind == Positions::kLearned) {
+    const TensorId positions =
+        block->embedding("position", inputs.positions, config.positions, width);
+    x = block->op("add_position", "Add", {x, positions});
+  }
+  x = block->layer_norm("norm", x);
   return width == config.hidden ? x : block->linear("projection", x, config.hidden);
 }
 
@@ -138,22 +153,21 @@ Graph build_layers(const ModelConfig& config, const Binding& binding, std::int64
                    std::int64_t last) {
   BlockBuilder block(config.name);
   TensorId x = kNoId;
-  TensorId mask = kNoId;
+  EncoderInputs inputs;
   if (first == 0) {
-    const EncoderInputs inputs = add_encoder_inputs(&block.graph(), config, binding);
-    mask = inputs.mask;
+    inputs = add_encoder_inputs(&block.graph(), config, binding);
     x = encoder_embeddings(&block, inputs, config);
   } else {
     x = block.graph().add_input("hidden_states", {binding.batch, binding.seq_len, config.hidden},
                                 DType::kFp32);
-    mask = block.graph().add_input("attention_mask", {binding.batch, 1, 1, binding.seq_len},
-                                   DType::kFp32);
+    inputs.mask = block.graph().add_input("attention_mask", {binding.batch, 1, 1, binding.seq_len},
+                                          DType::kFp32);
   }
   for (std::int64_t i = first; i <= last; ++i) {
     const std::string scope = "encoder." + std::to_string(i);
     block.enter(scope, config.shared_layers ? "encoder.shared" : scope,
                 static_cast<std::int32_t>(i));
-    x = encoder_layer(&block, x, mask, config);
+    x = encoder_layer(&block, x, inputs, config);
     const bool is_last = i == config.layers - 1;
     if (i == last && !is_last) block.graph().mark_output(x);
     block.graph().mark_output(
@@ -179,7 +193,7 @@ Graph build_encoder(const ModelConfig& config, const Binding& binding) {
     const std::string scope = "encoder." + std::to_string(i);
     block.enter(scope, config.shared_layers ? "encoder.shared" : scope,
                 static_cast<std::int32_t>(i));
-    x = encoder_layer(&block, x, inputs.mask, config);
+    x = encoder_layer(&block, x, inputs, config);
   }
   block.graph().mark_output(encoder_head(&block, x, config));
   return std::move(block.graph());

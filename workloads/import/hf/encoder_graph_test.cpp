@@ -38,6 +38,41 @@ const Op* encoder_op(const Graph& graph, const std::string& name) {
   return found == graph.ops().end() ? nullptr : &*found;
 }
 
+std::string nomic_config(const std::string& more = "") {
+  return R"({"architectures": ["NomicBertModel"], "model_type": "nomic_bert", "n_embd": 768,
+    "n_head": 12, "n_inner": 3072, "n_layer": 12, "n_positions": 8192, "vocab_size": 30528,
+    "type_vocab_size": 2, "activation_function": "swiglu", "qkv_proj_bias": false,
+    "mlp_fc1_bias": false, "mlp_fc2_bias": false, "rotary_emb_fraction": 1.0, "prenorm": false)" +
+         more + "}";
+}
+
+// A BERT whose queries and keys are rotated, in place of a table of positions, and whose
+// feed-forward network has a gate.
+TEST(NomicBert, HasThePublishedParametersAndRotatedHeads) {
+  const ModelConfig config = parse_model_config(nomic_config(), "nomic", "config.json");
+  const Graph graph = build_graph(config, {1, 16});
+  EXPECT_EQ(graph.parameter_count(), 136731648);  // nomic-embed-text-v1.5
+  const auto of_kind = [&](const std::string& kind) {
+    return std::count_if(graph.ops().begin(), graph.ops().end(),
+                         [&](const Op& op) { return op.kind == kind; });
+  };
+  EXPECT_EQ(of_kind("Rope"), 2 * 12);
+  EXPECT_EQ(encoder_op(graph, "embeddings.position"), nullptr);
+}
+
+TEST(NomicBert, WhatIsNotDescribedIsRefused) {
+  const auto message = [](const std::string& more) {
+    try {
+      parse_model_config(nomic_config(more), "nomic", "config.json");
+    } catch (const UserError& error) {
+      return std::string(error.what());
+    }
+    return std::string("no error");
+  };
+  EXPECT_THAT(message(R"(, "num_experts": 8)"), HasSubstr("num_experts"));
+  EXPECT_THAT(message(R"(, "use_rms_norm": true)"), HasSubstr("use_rms_norm"));
+}
+
 struct PublishedEncoder {
   std::string name;
   std::int64_t parameters;  // as the library that published the network counts them

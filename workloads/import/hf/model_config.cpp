@@ -91,9 +91,6 @@ std::string missing_part(const std::string& name) {
       {"deberta-v2", "scores that depend on positions in two more products"},
       {"zamba2", "one attention block that several layers share"},
       {"jetmoe", "experts whose matrices are the projections of attention (mixture of heads)"},
-      {"nomic_bert", "rotary positions and a gate in a BERT"},
-      {"mbart", "an encoder and a decoder with learned positions and cross attention"},
-      {"bart", "an encoder and a decoder with learned positions and cross attention"},
   };
   const auto found = kMissing.find(name);
   return found == kMissing.end() ? "" : std::string("; missing is ") + found->second;

@@ -250,8 +250,8 @@ TEST(Networks, OneKeyForAllQueries) {
 TEST(Networks, WhatIsMissingOfOtherArchitecturesIsSaid) {
   EXPECT_THAT(error_of_network(R"({"model_type": "jetmoe", "hidden_size": 64})"),
               HasSubstr("mixture of heads"));
-  EXPECT_THAT(error_of_network(R"({"model_type": "nomic_bert", "n_embd": 64})"),
-              HasSubstr("rotary positions and a gate"));
+  EXPECT_THAT(error_of_network(R"({"model_type": "deberta-v2", "hidden_size": 64})"),
+              HasSubstr("positions in two more products"));
 }
 
 // index_topk_freq and its offset, or the list that says the same (GLM-5.2).

@@ -87,9 +87,12 @@ TensorId choose_keys(PartsContext& context, TensorId source, TensorId x, const I
     k = context.reshaped("indexer.keys", k, {in[0], block.shape(k)[2], indexer.head_dim});
   }
   const std::int64_t keys = block.shape(k)[1];
-  const TensorId weights = context.linear("indexer.weights", x, indexer.heads, false, true);
+  std::vector<TensorId> scored{q, k};
+  // Scores of heads are summed up by weights; heads that choose blocks choose each for its own.
+  if (indexer.block == 1)
+    scored.push_back(context.linear("indexer.weights", x, indexer.heads, false, true));
   if (!chooses_among(indexer, keys)) return kNoId;
-  return block.op("indexer.choice", "Indexer", {q, k, weights},
+  return block.op("indexer.choice", "Indexer", scored,
                   {{"top_k", indexer.top_k},
                    {"block", indexer.block},
                    {"narrow", std::int64_t{indexer.narrow ? 1 : 0}}});

@@ -72,10 +72,12 @@ TEST(ShippedNetworks, HaveThePublishedParameters) {
   }
 }
 
-TEST(ShippedNetworks, OfSoundHaveThePublishedParameters) {
-  const std::vector<ShippedNetwork> rows = {{"whisper-large-v3", 1543490560},
-                                            {"whisper-large-v3-turbo", 808878080},
-                                            {"whisper-small", 241734912}};
+TEST(ShippedNetworks, OfTwoStacksHaveThePublishedParameters) {
+  const std::vector<ShippedNetwork> rows = {
+      {"bart-base", 139420416},         {"bart-large", 406291456},
+      {"bart-large-cnn", 406290432},    {"mbart-large-50", 610879488},
+      {"whisper-large-v3", 1543490560}, {"whisper-large-v3-turbo", 808878080},
+      {"whisper-small", 241734912}};
   for (const ShippedNetwork& row : rows) {
     const double parameters = parameters_of(encoded_parts(WorkloadLibrary().load(row.name), {}, 1));
     EXPECT_NEAR(parameters, row.parameters, 2e-5 * row.parameters) << row.name;

@@ -11,6 +11,7 @@
 #include "calib/validate/left_out_rows.hpp"
 #include "calib/validate/table_kind.hpp"
 #include "hw/spec/gpu/gpu_catalog.hpp"
+#include "model/app/tables/excess_times.hpp"
 #include "model/base/errors.hpp"
 
 namespace foretell {
@@ -48,14 +49,21 @@ void take_rows(const std::string& path, const TakeRow& take, const Session& sess
   CsvReader csv(path);
   const NamedCells cells(csv.header());
   const double tolerance = ImportRules{}.tolerance;
-  Contradictions contradictions(recognise_table(csv.header(), path), csv.header(), tolerance);
+  const TableLayout& layout = recognise_table(csv.header(), path);
+  Contradictions contradictions(layout, csv.header(), tolerance);
+  const ExcessTimes excess = ExcessTimes::load(path, layout, csv.header());
   Repeats repeats;
   std::vector<std::string> problems;
+  std::size_t left_out = 0;
   CsvRow row;
   std::string problem;
   while (csv.next(row, problem)) {
     if (!problem.empty()) {
       problems.push_back(problem);
+      continue;
+    }
+    if (excess.reason(csv.line())) {
+      ++left_out;
       continue;
     }
     try {
@@ -69,6 +77,13 @@ void take_rows(const std::string& path, const TakeRow& take, const Session& sess
     }
   }
   refuse_problems(problems, "nothing was fitted");
+  if (left_out > 0) {
+    session.say(
+        fmt::format("foretell: left out, {} rows of {}: they took far longer than rows that did as "
+                    "much or more "
+                    "(calib/validate/excess_times.yaml)",
+                    left_out, path));
+  }
   repeats.tell(path, tolerance, session);
 }
 
