@@ -126,6 +126,9 @@ void fields(FieldList& list, EngineHost& host) {
                      "The same of separate workers that compute prompts; otherwise as overlap.");
   list.count("stream_interval", host.stream_interval, {1, 10000},
              "Tokens that are sent to the client together.");
+  list.optional_text("first_token", host.first_token, {"at-once", "with-group"},
+                     "Where tokens are sent together, the first leaves as soon as it is there, or "
+                     "with its group.");
 }
 
 void fields(FieldList& list, EngineSpec& spec) {

@@ -81,6 +81,8 @@ struct EngineHost {
   std::string overlap;   // yes | no
   std::string prefill_overlap;  // the same of workers that compute prompts alone; "": as `overlap`
   int stream_interval = 1;      // tokens that are sent to the client together
+  std::string first_token;      // at-once | with-group: when the first of them is sent; "": the
+                                // latter
 };
 
 struct EngineSpec {

@@ -380,11 +380,12 @@ void ServingWorker::give_token(Sequence* sequence, Seconds now, std::int32_t tok
   const auto interval = static_cast<std::int32_t>(group_.rules.stream_interval);
   const bool counts = sequence->request >= result.warm_up;
   const bool ends = sequence->generated + tokens >= sequence->output;
-  // Tokens are sent together, the first with the others of its group, by the worker that makes
-  // them.
-  const bool in_group =
+  // Tokens are sent together by the worker that makes them, the first with the others of its group
+  // unless the engine sends it at once.
+  const bool group_ends =
       interval == 1 || (sequence->generated + tokens) / interval != sequence->generated / interval;
-  const bool is_sent = ends || (in_group && !group_.rules.prefill_only);
+  const bool is_due = group_ends || (group_.rules.first_at_once && request.first_s < 0);
+  const bool is_sent = ends || (is_due && !group_.rules.prefill_only);
   if (is_sent && request.first_s < 0) {
     request.first_s = static_cast<float>((now - request.arrival).value());
     last = now;

@@ -81,6 +81,7 @@ WorkerRules rules_of(const EngineSpec& engine, const RuleChoices& choices, Bytes
   rules.first_piece = engine.host.first_piece;
   rules.overlap = engine.host.overlap == "yes";
   rules.stream_interval = engine.host.stream_interval;
+  rules.first_at_once = engine.host.first_token == "at-once";
   return rules;
 }
 
