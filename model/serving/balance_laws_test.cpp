@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <utility>
-#include <vector>
 
 #include "model/serving/service.hpp"
 
@@ -23,19 +22,12 @@ class PromptTimer : public StepTimer {
   std::int64_t executed() const override { return 0; }
 };
 
-Distribution between(int low, int high) {
-  std::vector<Distribution::Point> lengths;
-  for (int length = low; length <= high; ++length)
-    lengths.push_back({static_cast<double>(length), 1});
-  return Distribution(lengths);
-}
-
 ServiceResult served(std::int64_t clients, int ranks, std::int64_t steps) {
   Load load;
   load.concurrency = clients;
   load.requests = 20 * clients;
   load.input_len = Distribution::certain(100);
-  load.output_len = between(160, 240);
+  load.output_len = Distribution::uniform(160, 240);
   PromptTimer timer;
   ServiceSetup setup;
   setup.load = &load;
