@@ -44,6 +44,9 @@ void fields(FieldList& list, EngineSchedule& schedule) {
              "Steps that prompts are held back while others decode, to come together.");
   list.value("wait_share", schedule.wait_share, {0, 1},
              "Share of a step that ends this earlier when they fill it.");
+  list.optional_count("balance_steps", schedule.balance_steps, {0, kMaxSequences},
+                      "Ranks with attention of their own hold prompts back until each has one and "
+                      "a place for it, for this many steps at most while all decode.");
   list.count("receive_interval", schedule.receive_interval, {1, kMaxSequences},
              "Decode steps between two looks at what has arrived; after a prompt and when idle "
              "there is one at once.");
@@ -126,6 +129,9 @@ void fields(FieldList& list, EngineHost& host) {
                      "The same of separate workers that compute prompts; otherwise as overlap.");
   list.count("stream_interval", host.stream_interval, {1, 10000},
              "Tokens that are sent to the client together.");
+  list.optional_text("first_token", host.first_token, {"at-once", "with-group"},
+                     "Where tokens are sent together, the first leaves as soon as the worker that "
+                     "answers has computed the prompt, or with its group.");
 }
 
 void fields(FieldList& list, EngineSpec& spec) {

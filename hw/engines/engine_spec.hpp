@@ -32,18 +32,20 @@ struct EngineSchedule {
   int prefills_per_step = 0;  // most prompts in a step; 0: no limit
   int wait_steps = 0;         // prompts are held back for this many steps while others decode …
   double wait_share = 0;      // … or until they fill this share of a step
-  int receive_interval = 1;   // decode steps from one look at what has arrived to the next
-  std::string admission;      // none | partial | full: KV that a request must find for its answer
-  double watermark = 0;       // share of the blocks that a new request must leave free
-  double partial_start = 0;   // partial: share of the answer that is reserved …
-  double partial_floor = 0;   // … falling to this …
-  double partial_steps = 1;   // … in this many decode steps
-  int partial_clip = 0;       // tokens of an answer that count at most
-  std::string preemption;     // last-to-head | fewest-to-end | swap | never
-  std::string two_batch;      // yes | no: experts of one half of a step exchange while the other
-                              // half computes; "" stands for no
-  std::string room_first;     // separate workers begin a prompt when the one that makes its answer
-                           // has room for it and for this many tokens of each request; "": at once
+  int balance_steps = 0;     // ranks in lock step: prompts are held back for this many steps, until
+                             // each rank has one; 0: they are not
+  int receive_interval = 1;  // decode steps from one look at what has arrived to the next
+  std::string admission;     // none | partial | full: KV that a request must find for its answer
+  double watermark = 0;      // share of the blocks that a new request must leave free
+  double partial_start = 0;  // partial: share of the answer that is reserved …
+  double partial_floor = 0;  // … falling to this …
+  double partial_steps = 1;  // … in this many decode steps
+  int partial_clip = 0;      // tokens of an answer that count at most
+  std::string preemption;    // last-to-head | fewest-to-end | swap | never
+  std::string two_batch;     // yes | no: experts of one half of a step exchange while the other
+                             // half computes; "" stands for no
+  std::string room_first;    // separate workers begin a prompt when the one that makes its answer
+                             // has room for it and for so many tokens of each request; "": at once
 };
 
 struct EngineMemory {
@@ -81,6 +83,8 @@ struct EngineHost {
   std::string overlap;   // yes | no
   std::string prefill_overlap;  // the same of workers that compute prompts alone; "": as `overlap`
   int stream_interval = 1;      // tokens that are sent to the client together
+  std::string first_token;      // at-once | with-group: when the first of them is sent; "": the
+                                // latter
 };
 
 struct EngineSpec {

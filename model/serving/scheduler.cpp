@@ -303,6 +303,10 @@ bool Scheduler::holds_back() {
 
 void Scheduler::admit() {
   plan_.refusal = Refusal::kNothingWaits;
+  if (holds_prompts_ && !waiting_.empty()) {
+    plan_.refusal = Refusal::kOrder;
+    return;
+  }
   while (!waiting_.empty()) {
     Sequence* sequence = waiting_.front();
     if (!has_place()) {
@@ -360,6 +364,7 @@ void Scheduler::plan_decodes_alone() {
 const StepPlan& Scheduler::plan() {
   plan_step();
   held_places_ = 0;
+  holds_prompts_ = false;
   return plan_;
 }
 

@@ -80,6 +80,10 @@ class Scheduler {
   // GPU has not seen their end. Without others that run they are not waited for.
   void hold_places(std::int64_t places) { held_places_ = places; }
 
+  // Nobody is admitted in the next step.
+  void hold_prompts() { holds_prompts_ = true; }
+  bool has_place() const;  // for one more
+
   // Makes the next step and takes its blocks; the plan is valid until the next call.
   const StepPlan& plan();
 
@@ -105,7 +109,6 @@ class Scheduler {
 
  private:
   void plan_step();
-  bool has_place() const;
   void plan_running();
   void plan_decodes_alone();
   void admit();
@@ -144,7 +147,8 @@ class Scheduler {
   std::int64_t cached_tokens_ = 0;
   std::int64_t held_steps_ = 0;  // prompts were held back
   std::int64_t held_places_ = 0;
-  bool blocked_ = false;  // prefill first: a refusal for blocks holds until a request leaves
+  bool holds_prompts_ = false;
+  bool blocked_ = false;  // prefill first: a refusal for blocks holds until somebody leaves
 };
 
 }  // namespace foretell

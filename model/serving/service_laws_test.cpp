@@ -139,6 +139,12 @@ TEST(ServiceLaws, TheFirstTokenComesWithItsGroup) {
   const ServiceResult grouped = run_service(setup_of(load, rules, timer));
   EXPECT_DOUBLE_EQ(grouped.end.value(), single.end.value());
   EXPECT_NEAR(ttft_of(grouped).mean - ttft_of(single).mean, (kGroup - 1) * kStep, 1e-6);
+  rules.first_at_once = true;
+  const ServiceResult early = run_service(setup_of(load, rules, timer));
+  EXPECT_DOUBLE_EQ(early.end.value(), single.end.value());
+  EXPECT_NEAR(ttft_of(early).mean, ttft_of(single).mean, 1e-9);
+  EXPECT_NEAR(tpot_of(early).mean, tpot_of(single).mean, 1e-9);
+  rules.first_at_once = false;
   const Load brief = closed(1, 20, 16, 4);
   const ServiceResult whole = run_service(setup_of(brief, rules, timer));
   for (const ServedRequest& request : whole.requests) EXPECT_EQ(request.first_s, request.end_s);

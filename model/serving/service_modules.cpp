@@ -344,10 +344,28 @@ void ServingWorker::note_start(const Sequence& sequence) {
   if (request.start < Seconds(0)) request.start = service_now();
 }
 
+// Ranks in lock step hold their prompts back until each has one and a place for it, so that they
+// wait for each other's prompts less often: for some steps at most, and while all decode.
+bool ServingWorker::holds_for_balance() {
+  if (ranks_.size() < 2 || group_.rules.balance_steps == 0) return false;
+  const auto all = [this](auto holds) {
+    return std::all_of(ranks_.begin(), ranks_.end(),
+                       [&holds](const auto& rank) { return holds(*rank); });
+  };
+  const bool together = all([](const Scheduler& rank) { return rank.waiting() > 0; }) &&
+                        all([](const Scheduler& rank) { return rank.has_place(); });
+  const bool decode = all([](const Scheduler& rank) { return rank.running() > 0; });
+  if (!together && decode && ++held_for_balance_ < group_.rules.balance_steps) return true;
+  held_for_balance_ = 0;
+  return false;
+}
+
 void ServingWorker::plan_ranks() {
   refusal_ = Refusal::kNothingWaits;
+  const bool holds = holds_for_balance();
   for (std::size_t i = 0; i < ranks_.size(); ++i) {
     ranks_[i]->hold_places(ghosts_[i]);
+    if (holds) ranks_[i]->hold_prompts();
     plans_[i] = &ranks_[i]->plan();
     if (plans_[i]->refusal != Refusal::kNothingWaits) refusal_ = plans_[i]->refusal;
   }
@@ -394,11 +412,13 @@ void ServingWorker::give_token(Sequence* sequence, Seconds now, std::int32_t tok
   const auto interval = static_cast<std::int32_t>(group_.rules.stream_interval);
   const bool counts = sequence->request >= result.warm_up;
   const bool ends = sequence->generated + tokens >= sequence->output;
-  // Tokens are sent together, the first with the others of its group, by the worker that makes
-  // them.
-  const bool in_group =
+  // Tokens are sent together by the worker that makes them, the first with the others of its group
+  // unless the engine sends what a prompt gave at once.
+  const bool group_ends =
       interval == 1 || (sequence->generated + tokens) / interval != sequence->generated / interval;
-  const bool is_sent = ends || (in_group && !group_.rules.prefill_only);
+  const bool of_prompt = group_.rules.first_at_once && !group_.rules.decode_only;
+  const bool is_due = group_ends || (of_prompt && request.first_s < 0);
+  const bool is_sent = ends || (is_due && !group_.rules.prefill_only);
   if (is_sent && request.first_s < 0) {
     request.first_s = static_cast<float>((now - request.arrival).value());
     last = now;

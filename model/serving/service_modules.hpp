@@ -123,6 +123,7 @@ class ServingWorker : public sc_core::sc_module {
   bool has_room(const Sequence& sequence) const;
   void let_in();
   void receive(std::size_t arrived);
+  bool holds_for_balance();
   void plan_ranks();
   void arrive();  // SC_METHOD: the host is through with the first that arrives
   void step();    // SC_METHOD: the step that runs ends, the next one begins
@@ -155,8 +156,9 @@ class ServingWorker : public sc_core::sc_module {
   std::vector<Seconds> last_token_;  // by place
   sc_core::sc_time tokenized_;       // when the tokenizer is through with what has arrived
   std::deque<Arriving> arriving_;
-  std::vector<Sequence*> inbox_;  // that the scheduler has not looked at yet
-  std::size_t prepared_ = 0;      // of these, when the host prepared the step that comes next
+  std::vector<Sequence*> inbox_;       // that the scheduler has not looked at yet
+  std::int64_t held_for_balance_ = 0;  // steps
+  std::size_t prepared_ = 0;           // of these, when the host prepared the step that comes next
   std::int64_t decodes_since_look_ = std::numeric_limits<std::int64_t>::max() / 2;
   std::vector<Sequence*> done_;
   std::deque<Sequence> without_room_;  // first come, first served

@@ -51,6 +51,7 @@ WorkerRules rules_of(const EngineSpec& engine, const RuleChoices& choices, Bytes
   rules.prefills_per_step = schedule.prefills_per_step;
   rules.wait_steps = schedule.wait_steps;
   rules.wait_share = schedule.wait_share;
+  rules.balance_steps = schedule.balance_steps;
   rules.receive_interval = schedule.receive_interval;
   rules.admission = schedule.admission == "full"      ? Admission::kFull
                     : schedule.admission == "partial" ? Admission::kPartial
@@ -81,6 +82,7 @@ WorkerRules rules_of(const EngineSpec& engine, const RuleChoices& choices, Bytes
   rules.first_piece = engine.host.first_piece;
   rules.overlap = engine.host.overlap == "yes";
   rules.stream_interval = engine.host.stream_interval;
+  rules.first_at_once = engine.host.first_token == "at-once";
   return rules;
 }
 

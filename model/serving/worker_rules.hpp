@@ -24,6 +24,7 @@ struct WorkerRules {
   std::int64_t prefills_per_step = 0;  // 0: no limit
   std::int64_t wait_steps = 0;         // prompts are held back while others decode
   double wait_share = 0;               // of a step, that ends it
+  std::int64_t balance_steps = 0;      // ranks hold prompts back until each has one; 0: they do not
   std::int64_t receive_interval = 1;   // decode steps between two looks at what has arrived
   Admission admission = Admission::kNone;
   Preemption preemption = Preemption::kLastToHead;
@@ -46,6 +47,7 @@ struct WorkerRules {
   Seconds first_piece;            // … with a later piece of one
   bool overlap = true;
   std::int64_t stream_interval = 1;
+  bool first_at_once = false;     // the first token does not wait for the others of its group
   bool prefill_only = false;      // answers are made by other workers
   bool decode_only = false;       // prompts come with their KV from other workers
   bool room_first = false;        // … which begin when there is room for the prompt here

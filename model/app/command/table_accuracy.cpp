@@ -25,6 +25,7 @@
 #include "model/app/tables/row_parts.hpp"
 #include "model/app/tables/sample_collector.hpp"
 #include "model/app/tables/serving_batch.hpp"
+#include "model/app/tables/unstated_loads.hpp"
 #include "model/app/terminal/progress.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
@@ -51,6 +52,7 @@ struct RowsOut {
   std::size_t empty = 0;     // nothing was measured
   LeftOutRows below_clock;   // a time of zero
   LeftOutRows impossible;    // a time that no machine takes
+  LeftOutRows refused_load;  // served otherwise than the row states
   LeftOutRows refused;       // a measurement that cannot be
   LeftOutRows failed;        // no prediction
 };
@@ -72,6 +74,9 @@ void add_notes(const RowsOut& out, const std::string& counts, AccuracyReport& re
         fmt::format("{} rows with a time that cannot be do not count", out.impossible.count()));
   }
   for (const std::string& text : out.impossible.texts()) {
+    report.notes.push_back("does not count: " + text);
+  }
+  for (const std::string& text : out.refused_load.texts()) {
     report.notes.push_back("does not count: " + text);
   }
   for (const std::string& text : out.failed.texts()) {
@@ -99,7 +104,9 @@ void add_notes(const RowsOut& out, const std::string& counts, AccuracyReport& re
   add(out.refused.count(), "with a measurement that cannot be");
   add(out.below_clock.count(), "with a time of 0");
   add(out.impossible.count(), "with a time that cannot be");
-  for (const LeftOutRows* rows : {&out.refused, &out.below_clock, &out.impossible}) {
+  add(out.refused_load.count(), "with a load that its times contradict");
+  for (const LeftOutRows* rows :
+       {&out.refused, &out.below_clock, &out.impossible, &out.refused_load}) {
     for (const std::string& reason : rows->texts()) text += "\n" + reason;
   }
   throw UserError(text);
@@ -123,6 +130,7 @@ class TableComparison {
         contradictions_(layout_, table_.header(), ImportRules{}.tolerance),
         impossible_(ImpossibleTimes::load(layout_, table_.header())),
         excess_(ExcessTimes::load(question.table, layout_, table_.header())),
+        unstated_(UnstatedLoads::load(layout_, table_.header())),
         call_(has_column(table_.header(), kCallColumn)
                   ? std::optional<std::size_t>(find_column(table_.header(), kCallColumn))
                   : std::nullopt),
@@ -249,6 +257,10 @@ class TableComparison {
       out_.impossible.add(*reason, line);
       return false;
     }
+    if (const auto reason = unstated_.reason(row)) {
+      out_.refused_load.add(*reason, line);
+      return false;
+    }
     const std::vector<Contradiction> found = contradictions_.add(row, line);
     if (!found.empty()) {
       std::string differences;
@@ -337,6 +349,7 @@ class TableComparison {
   Contradictions contradictions_;
   ImpossibleTimes impossible_;
   ExcessTimes excess_;
+  UnstatedLoads unstated_;
   std::optional<std::size_t> call_;  // its column
   SampleCollector collector_;
   Progress progress_;

@@ -103,8 +103,9 @@ Recipes Recipes::load() {
                     "set",         "precision",
                     "network",     "gpu",
                     "mode",        "concurrency_below",
-                    "gpus_below",  "over_prompt",
-                    "kv_dtype",    "why"},
+                    "gpus_below",  "moe_ep",
+                    "over_prompt", "kv_dtype",
+                    "why"},
                    "limits");
     Limits limits;
     limits.framework = text_or_empty(node, "framework");
@@ -125,6 +126,7 @@ Recipes Recipes::load() {
     limits.kv_dtype = text_or_empty(node, "kv_dtype");
     limits.concurrency_below = whole_in(node, "concurrency_below");
     limits.gpus_below = whole_in(node, "gpus_below");
+    limits.moe_ep = whole_in(node, "moe_ep");
     limits.over_prompt = whole_in(node, "over_prompt");
     recipes.limits_.push_back(limits);
   }
@@ -213,6 +215,7 @@ void Recipes::set_limits(const ServedCells& cells, std::int64_t input, std::int6
     if (!one.mode.empty() && one.mode != served_cell(cells, "mode")) continue;
     if (one.concurrency_below > 0 && request.concurrency >= one.concurrency_below) continue;
     if (one.gpus_below > 0 && count_or(cells, "gpus", 1) >= one.gpus_below) continue;
+    if (one.moe_ep > 0 && count_or(cells, "moe_ep", 1) != one.moe_ep) continue;
     if (!one.laboratory.empty() && (one.laboratory == "yes") != in_laboratory) continue;
     if ((one.isl > 0 && one.isl != input) || (one.osl > 0 && one.osl != output)) continue;
     const std::string measured = served_cell(cells, "measured");

@@ -50,6 +50,7 @@ class Recipes {
     std::string kv_dtype;                // of the caches; "": FP8, BF16 of networks in BF16
     std::int64_t concurrency_below = 0;  // 0: any
     std::int64_t gpus_below = 0;         // likewise
+    std::int64_t moe_ep = 0;             // groups of GPUs that divide the experts; 0: any
   };
 
   // For the decode workers of a recipe that states them.

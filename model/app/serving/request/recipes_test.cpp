@@ -113,6 +113,28 @@ TEST(Recipes, TheLaboratorySendsItsOwnLoad) {
   EXPECT_EQ(recipes.request_of(cells).input_len, "1024");
 }
 
+// Graphs of prompts are turned on by the ranks of the experts or the number of clients.
+TEST(Recipes, GraphsOfPromptsAreWhereScriptsTurnThemOn) {
+  const Recipes recipes = Recipes::load();
+  const auto has_graphs = [&recipes](ServedCells cells) {
+    cells["framework"] = "trtllm";
+    const std::vector<std::string> set = recipes.request_of(cells).machine.set;
+    return std::find(set.begin(), set.end(), "engine.graphs.mixed=yes") != set.end();
+  };
+  ServedCells cells = point("2026-02-03", "64", "1024");
+  EXPECT_FALSE(has_graphs(cells));
+  cells["moe_ep"] = "8";
+  EXPECT_TRUE(has_graphs(cells));
+  cells["osl"] = "8192";
+  EXPECT_FALSE(has_graphs(cells));
+  cells["precision"] = "fp8";
+  EXPECT_FALSE(has_graphs(cells));
+  cells["concurrency"] = "128";
+  EXPECT_TRUE(has_graphs(cells));
+  cells["gpu"] = "h200_sxm";
+  EXPECT_FALSE(has_graphs(cells));
+}
+
 TEST(Recipes, TheNetworkIsTheFileThatIsServed) {
   const Recipes recipes = Recipes::load();
   ServedCells cells = point("2026-02-03", "16", "1024");

@@ -91,7 +91,9 @@ class Server {
   }
 
  private:
-  BuiltGroup build(Request machine, const WorkerSplit& split) const {
+  // `may_widen`: where nothing was said of it, a copy takes as many devices as its memory needs.
+  BuiltGroup build(const Request& base, const WorkerSplit& split, bool may_widen) {
+    Request machine = base;
     machine.tp = split.tp;
     machine.pp = split.pp > 1 ? split.pp : 0;
     machine.attention_dp = split.attention_dp > 1 ? split.attention_dp : 0;
@@ -123,6 +125,14 @@ class Server {
     rules.blocks = floor_blocks(built.memory.kv, worker.kv_per_token, rules.block) / worker.stages;
     rules.max_sequences = std::max<std::int64_t>(1, rules.max_sequences / worker.stages);
     if (rules.blocks == 0) {
+      const auto wider = may_widen ? least_tp(pool_, machine, engine_.spec, share, rules.max_tokens)
+                                   : std::nullopt;
+      if (wider) {
+        wider_tp_ = *wider;
+        WorkerSplit wide = split;
+        wide.tp = *wider;
+        return build(base, wide, false);
+      }
       throw UserError(fmt::format(
           "{} in {}: each device of {} has {}, of which the engine takes {:.0f} %; {} of weights, "
           "{} of activations and {} kept by the engine leave no room for KV blocks; {}",
@@ -148,7 +158,7 @@ class Server {
     split.pp = std::max(1, base_.pp);
     split.workers = std::max(1, request_.dp);
     split.attention_dp = request_.attention_dp;
-    groups_.push_back(std::make_unique<BuiltGroup>(build(base_, split)));
+    groups_.push_back(std::make_unique<BuiltGroup>(build(base_, split, base_.tp <= 0)));
     BuiltGroup& built = *groups_.back();
     const int needed = built.machine.devices_per_worker * split.workers;
     if (needed > built.machine.devices) {
@@ -179,10 +189,10 @@ class Server {
       throw UserError("--dp: separate workers are counted in --prefill and --decode");
     Request decode = base_;
     if (!request_.decode_system.empty()) decode.system = request_.decode_system;
-    groups_.push_back(
-        std::make_unique<BuiltGroup>(build(base_, parse_split("--prefill", request_.prefill))));
-    groups_.push_back(
-        std::make_unique<BuiltGroup>(build(decode, parse_split("--decode", request_.decode))));
+    groups_.push_back(std::make_unique<BuiltGroup>(
+        build(base_, parse_split("--prefill", request_.prefill), false)));
+    groups_.push_back(std::make_unique<BuiltGroup>(
+        build(decode, parse_split("--decode", request_.decode), false)));
     BuiltGroup& first = *groups_.front();
     BuiltGroup& second = *groups_.back();
     first.group.rules.prefill_only = true;
@@ -283,6 +293,12 @@ class Server {
           "the queue grows as long as requests come: {:.0f} wait when the last one arrives; the "
           "largest rate that is stable is about {:.3g} requests/s",
           waiting, requests_per_s(result)));
+    }
+    if (wider_tp_ > 0) {
+      context.notes.push_back(
+          fmt::format("--tp was not stated: a copy takes {} devices, the fewest (1, 2, 4, …) whose "
+                      "memory holds its weights and KV blocks",
+                      wider_tp_));
     }
     for (std::string& note : service_notes(request_.engine, engine_.spec, powered_workers()))
       context.notes.push_back(std::move(note));
@@ -460,6 +476,7 @@ class Server {
   std::vector<Promise> promises_;
   std::vector<std::unique_ptr<BuiltGroup>> groups_;
   ServiceSetup setup_;
+  int wider_tp_ = 0;  // devices of a copy where --tp was not stated and one did not do; else 0
 };
 
 }  // namespace

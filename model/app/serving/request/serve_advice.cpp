@@ -26,14 +26,20 @@ bool has_room(MachinePool& pool, Request machine, int tp, const EngineSpec& engi
 
 }  // namespace
 
-std::string room_advice(MachinePool& pool, const Request& machine, const EngineSpec& engine,
-                        double share, std::int64_t max_tokens) {
+std::optional<int> least_tp(MachinePool& pool, const Request& machine, const EngineSpec& engine,
+                            double share, std::int64_t max_tokens) {
   const int devices =
       pool.machine(machine, std::max(max_tokens, std::int64_t{engine.limits.max_tokens})).devices;
   for (int tp = 2 * std::max(1, machine.tp); tp <= devices; tp *= 2) {
-    if (has_room(pool, machine, tp, engine, share, max_tokens))
-      return fmt::format("--tp {} leaves room on {}", tp, machine.system);
+    if (has_room(pool, machine, tp, engine, share, max_tokens)) return tp;
   }
+  return std::nullopt;
+}
+
+std::string room_advice(MachinePool& pool, const Request& machine, const EngineSpec& engine,
+                        double share, std::int64_t max_tokens) {
+  if (const auto tp = least_tp(pool, machine, engine, share, max_tokens))
+    return fmt::format("--tp {} leaves room on {}", *tp, machine.system);
   return fmt::format("no --tp of {} leaves room: name a larger system, or a narrower --dtype",
                      machine.system);
 }

@@ -50,6 +50,19 @@ TEST(ServeAdvice, NamesTheLeastTensorParallelismThatHasRoom) {
               HasSubstr("no --tp of h100-sxm leaves room"));
 }
 
+// Where nothing is said of it, a copy takes what its memory needs, and no more.
+TEST(ServeAdvice, ACopyTakesTheFewestDevicesThatHoldIt) {
+  const ServeRecord wide = served(asked("h100-sxm-x8", "Llama-3.1-70B", 0));
+  EXPECT_THAT(wide.context.notes,
+              Contains(HasSubstr("--tp was not stated: a copy takes 2 devices")));
+  EXPECT_EQ(wide.summary.tpot_s.mean,
+            served(asked("h100-sxm-x8", "Llama-3.1-70B", 2)).summary.tpot_s.mean);
+  EXPECT_THAT(served(asked("h100-sxm-x8", "Llama-3.1-8B", 0)).context.notes,
+              Each(Not(HasSubstr("--tp"))));
+  EXPECT_THAT(error_of(asked("h100-sxm", "Llama-3.1-70B", 0)),
+              HasSubstr("no --tp of h100-sxm leaves room"));
+}
+
 TEST(ServeAdvice, SaysThatAReleaseIsNewerThanAllThatAreDescribed) {
   ServeRequest request = asked("h100-sxm", "Llama-3.1-8B", 1);
   request.engine = "vllm@0.8.5";

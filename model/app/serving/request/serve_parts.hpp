@@ -1,6 +1,7 @@
 // Pieces of serve() that stand in files of their own.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -43,8 +44,12 @@ struct PoweredWorkers {
   double devices() const { return machine->devices_per_worker * workers; }
 };
 
-// How a network whose weights leave no room for KV blocks gets some, for an error: the least --tp
-// of its system that has room.
+// The least --tp of the system above that of `machine` which leaves room for KV blocks; nothing
+// where none does.
+std::optional<int> least_tp(MachinePool& pool, const Request& machine, const EngineSpec& engine,
+                            double share, std::int64_t max_tokens);
+
+// How a network whose weights leave no room for KV blocks gets some, for an error.
 std::string room_advice(MachinePool& pool, const Request& machine, const EngineSpec& engine,
                         double share, std::int64_t max_tokens);
 
