@@ -45,7 +45,7 @@ struct EngineSchedule {
   std::string two_batch;     // yes | no: experts of one half of a step exchange while the other
                              // half computes; "" stands for no
   std::string room_first;    // separate workers begin a prompt when the one that makes its answer
-                             // has room for it and for so many tokens of each request; "": at once
+                           // has room for it and for this many tokens of each request; "": at once
 };
 
 struct EngineMemory {

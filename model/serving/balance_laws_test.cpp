@@ -44,7 +44,7 @@ ServiceResult served(std::int64_t clients, int ranks, std::int64_t steps) {
 }
 
 // Prompts come together, so that decodes wait for fewer of them; the first token waits for others,
-// but no longer than so many steps.
+// but no longer than this many steps.
 TEST(BalanceLaws, HeldPromptsSpareDecodesAndCostFirstTokens) {
   constexpr std::int64_t kSteps = 20;
   const ServiceResult at_once = served(64, 4, 0);
@@ -56,7 +56,7 @@ TEST(BalanceLaws, HeldPromptsSpareDecodesAndCostFirstTokens) {
   EXPECT_LT(ttft_of(held).p50, kSteps * kDecode + 2 * kPrompt);
 }
 
-// Nothing is held where one rank has nobody who decodes, nor on one rank.
+// Nothing is held where one rank has no decodes, nor on one rank.
 TEST(BalanceLaws, NobodyWaitsForARankThatIsIdle) {
   for (const auto& [clients, ranks] : {std::pair{1, 4}, {8, 1}}) {
     const ServiceResult at_once = served(clients, ranks, 0);

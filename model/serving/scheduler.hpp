@@ -80,7 +80,7 @@ class Scheduler {
   // GPU has not seen their end. Without others that run they are not waited for.
   void hold_places(std::int64_t places) { held_places_ = places; }
 
-  // Nobody is admitted in the next step.
+  // No request is admitted in the next step.
   void hold_prompts() { holds_prompts_ = true; }
   bool has_place() const;  // for one more
 
@@ -148,7 +148,7 @@ class Scheduler {
   std::int64_t held_steps_ = 0;  // prompts were held back
   std::int64_t held_places_ = 0;
   bool holds_prompts_ = false;
-  bool blocked_ = false;  // prefill first: a refusal for blocks holds until somebody leaves
+  bool blocked_ = false;  // prefill first: a refusal for blocks holds until a request leaves
 };
 
 }  // namespace foretell

@@ -18,10 +18,10 @@ struct EnergyLoad {
   double cached = 0;            // share of them that requests before have left in the cache
   std::vector<double> answers;  // likewise, of the mean that a row states
   std::int64_t requests = 0;    // of the data set
-  // How often it is sent where the server has up to so many places.
+  // How often it is sent where the server has up to this many places.
   std::map<std::int64_t, std::int64_t> repeats;
 
-  // All at once to a server with so many places, divided among its ranks; energy counts while all
+  // All at once to a server with this many places, divided among its ranks; energy counts while all
   // places are taken.
   void ask(double mean_answer, std::int64_t places, int ranks, ServeRequest& request) const;
 };

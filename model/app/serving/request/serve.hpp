@@ -24,8 +24,8 @@ struct ServeRequest {
   std::int64_t trace_every = 1;  // of its requests: the first of every this many
   bool measured = false;         // compare with the times that the trace holds
   std::int64_t offline = 0;
-  bool one_batch = false;  // offline: a published generation of a batch; its interval counts
-  std::int64_t full_places = 0;  // > 0: watts and joules of the time in which so many are served
+  bool one_batch = false;        // offline: a published generation of a batch; its interval counts
+  std::int64_t full_places = 0;  // > 0: watts and joules of the time in which this many are served
   std::string arrivals = "poisson";
   std::string input_len;  // a number or a distribution
   std::string output_len;
