@@ -38,12 +38,16 @@ void fill_energy(const ServiceResult& result, const std::vector<PoweredWorkers>&
   Watts idle;
   Watts low;
   Watts high;
+  Watts limit;
+  bool limited = true;
   for (const PoweredWorkers& group : groups) {
     if (!(group.machine->idle > Watts(0))) return;
     const Watts watts = group.machine->idle * group.devices();
     idle += watts;
     low += watts * group.machine->watts_ratio.first;
     high += watts * group.machine->watts_ratio.second;
+    limit += group.machine->limit * group.devices();
+    limited = limited && group.machine->limit > Watts(0);
   }
   const Seconds time = result.end;
   if (time <= Seconds(0) || !(idle > Watts(0))) return;
@@ -59,8 +63,9 @@ void fill_energy(const ServiceResult& result, const std::vector<PoweredWorkers>&
   summary.watts = watts.value();
   summary.wall_watts = wall.value();
   summary.busy_energy_share = steps / energy;
-  summary.interval80["watts"] = {watts.value() * low.value() / idle.value(),
-                                 watts.value() * high.value() / idle.value()};
+  Watts highest = watts * (high / idle);
+  if (limited) highest = std::min(highest, std::max(limit, watts));
+  summary.interval80["watts"] = {watts.value() * (low / idle), highest.value()};
   if (result.output_tokens > 0) {
     const auto tokens = static_cast<double>(result.output_tokens);
     summary.joules_per_token = (energy / tokens).value();
