@@ -44,9 +44,10 @@ class LimitedRun {
     const Watts held = limits_.board * board_.measured.facts.limit_share;
     for (WindowClock& one : windows_) {
       const WindowLoad load = load_in(one, full);
-      one.left = clock_within(load.work, load.time, 0, held, board_.measured);
+      if (!limits_.less_power)
+        one.left = clock_within(load.work, load.time, 0, held, board_.measured);
       one.clock = board_.differs ? limits_.clock : std::min(one.left, limits_.clock);
-      if (board_.differs || limit() < limits_.board) lower(held, one);
+      if (is_slowed()) lower(held, one);
     }
     GpuCallResult result = at_clocks();
     note_limit(result);
@@ -59,6 +60,9 @@ class LimitedRun {
   }
 
  private:
+  // May the clock be another one than kernels were measured at?
+  bool is_slowed() const { return board_.differs || limits_.less_power || limit() < limits_.board; }
+
   Watts limit() const { return limits_.asked > Watts(0) ? limits_.asked : limits_.board; }
 
   // With one clock throughout.
@@ -123,7 +127,7 @@ class LimitedRun {
   }
 
   void note_limit(GpuCallResult& result) const {
-    if (!board_.differs && !(limit() < limits_.board)) return;
+    if (!is_slowed()) return;
     Watts most;
     for (const WindowClock& one : windows_) {
       if (one.clock <= energy_.facts.lowest_clock) most = std::max(most, power_of(one, result));

@@ -11,6 +11,8 @@ struct ClockLimits {
   Watts board;       // limit that the board is sold with; kernels were measured under it
   Watts asked;       // limit that is set; 0: that of the board
   double clock = 1;  // share of the boost clock that is set at most
+  // Were the kernels measured on a board with more power for an operation?
+  bool less_power = false;
 };
 
 // What a board draws: as it was measured, and as it is asked for, in another process, with another
@@ -29,6 +31,10 @@ struct BoardEnergy {
 // leaves the lowest one; `notes` of the result say so. Where the board that is asked for draws
 // otherwise than the one that was measured, c is the highest clock at which its own power fits,
 // above c0 where it draws less.
+//
+// A board with less power for an operation than the one that its kernels were measured on does not
+// hold the clock of that one: c0 is then the full clock, that of a short kernel, and its own limit
+// leaves c.
 //
 // A call longer than a window and a half (power_windows.hpp) has a clock for each window, the
 // highest at which the mean power of the window fits: the machine runs the kernels of each at its

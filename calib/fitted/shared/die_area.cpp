@@ -269,4 +269,11 @@ EnergyChange energy_change(const std::string& device, const ProcessChange& chang
   return result;
 }
 
+std::optional<ProcessFacts> process_facts(const std::string& device) {
+  const Dies dies(device);
+  if (!dies.has_device()) return std::nullopt;
+  return ProcessFacts{required_number(dies.node(dies.node_name({})), "energy"),
+                      required_number(dies.memory(dies.memory_name({})), "pj_per_byte")};
+}
+
 }  // namespace foretell

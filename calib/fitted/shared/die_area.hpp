@@ -67,4 +67,12 @@ struct EnergyChange {
 };
 EnergyChange energy_change(const std::string& device, const ProcessChange& change);
 
+// What the process and the memory of a device say of its energies.
+struct ProcessFacts {
+  double energy = 1;   // of a switched operation at equal speed, against 7 nm
+  double byte_pj = 0;  // of the memory devices
+};
+// Nothing for a device whose dies are not in the tables.
+std::optional<ProcessFacts> process_facts(const std::string& device);
+
 }  // namespace foretell

@@ -6,6 +6,7 @@
 
 #include "calib/fitted/shared/factors_folder.hpp"
 #include "calib/fitted/shared/fitted_values.hpp"
+#include "hw/spec/gpu/gpu_catalog.hpp"
 #include "hw/spec/shared/catalog.hpp"
 #include "hw/spec/shared/data_folder.hpp"
 #include "hw/spec/shared/provenance.hpp"
@@ -92,6 +93,11 @@ void read_intervals(const Node& root, DeviceEnergy& energy) {
 
 }  // namespace
 
+double PowerFacts::curve_voltage(double clock) const {
+  if (clock <= voltage_knee) return voltage_floor;
+  return voltage_floor + (1 - voltage_floor) * (clock - voltage_knee) / (1 - voltage_knee);
+}
+
 std::vector<std::pair<std::string, double EnergyFactors::*>> energy_factor_names() {
   return {{"matrix_32", &EnergyFactors::matrix_32}, {"matrix_16", &EnergyFactors::matrix_16},
           {"matrix_8", &EnergyFactors::matrix_8},   {"matrix_4", &EnergyFactors::matrix_4},
@@ -152,8 +158,35 @@ DeviceEnergy changed_energy(DeviceEnergy energy, const EnergyChange& change) {
   return energy;
 }
 
+namespace {
+
+// What a device draws otherwise than the one that its energies were fitted on. Nothing where the
+// process of one of them is not known.
+EnergyChange process_difference(const GpuDeviceSpec& device, const DeviceEnergy& energy) {
+  EnergyChange change;
+  const std::optional<ProcessFacts> own = process_facts(device.id);
+  const std::optional<ProcessFacts> of_fitted = process_facts(energy.fitted_on);
+  const GpuDeviceSpec* fitted = find_published_device(energy.fitted_on);
+  if (!own || !of_fitted || fitted == nullptr) return change;
+  // Processes compare at equal speed; a chip of another clock takes another voltage for it.
+  const double voltage = energy.facts.curve_voltage(device.clock.boost / fitted->clock.boost);
+  change.switched = own->energy / of_fitted->energy * voltage * voltage;
+  change.memory_pj = own->byte_pj - of_fitted->byte_pj;
+  return change;
+}
+
+}  // namespace
+
 DeviceEnergy load_gpu_energy(const GpuDeviceSpec& device, const std::string& factors) {
-  return load_device_energy({device.id, device.architecture, "default"}, device.power, factors);
+  DeviceEnergy energy =
+      load_device_energy({device.id, device.architecture, "default"}, device.power, factors);
+  if (energy.is_calibrated || energy.fitted_on.empty()) return energy;
+  // The watts of busy SMs are a share of the board's, whatever its process.
+  const double busy = energy.factors.busy;
+  const EnergyChange change = process_difference(device, energy);
+  energy = changed_energy(std::move(energy), change);
+  energy.factors.busy = busy;
+  return energy;
 }
 
 }  // namespace foretell

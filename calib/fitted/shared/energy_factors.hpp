@@ -54,6 +54,9 @@ struct PowerFacts {
   double leakage_growth = 0;
   double voltage_margin = 0;  // share of the voltage of a clock that can be taken from it
   double voltage_most = 1;    // that is supplied at most, as a share of that at the full clock
+
+  // The voltage that a clock takes, both as shares of the full ones.
+  double curve_voltage(double clock) const;
 };
 
 struct DeviceEnergy {
@@ -69,9 +72,10 @@ struct DeviceEnergy {
   std::map<std::string, std::pair<double, double>> intervals;
 };
 
-// Those of the device; energies of a device that none were fitted to are those of the device with
-// the nearest energy per operation (stated in hw/energy as `like`), not calibrated, and the
-// interval is as wide as hw/energy says. UserError with file:line for what is wrong in the files.
+// Those of the device; energies of a device that none were fitted to are those of another (stated
+// in hw/energy as `like`), by the processes, clocks and memories of both (hw/process), not
+// calibrated, and the interval is as wide as hw/energy says. UserError with file:line for what is
+// wrong in the files.
 DeviceEnergy load_gpu_energy(const GpuDeviceSpec& device, const std::string& factors = "");
 
 // The same of any device: facts are those of the first of `names` that hw/energy knows (the device

@@ -50,7 +50,10 @@ std::optional<EnergyFigures> energy_of(const RunSummary& summary) {
   energy.per_token = typed<Joules>(summary.joules_per_token);
   energy.usd_per_million = typed<Usd>(summary.energy_usd_per_million);
   energy.usd_per_million_with_price = typed<Usd>(summary.usd_per_million_with_energy);
-  if (summary.energy) energy.ratio80 = summary.energy->interval80;
+  if (summary.energy) {
+    energy.ratio80 = summary.energy->interval80;
+    energy.limit = Watts(summary.energy->limit_w * summary.energy->devices);
+  }
   energy.watts80 = band_in<Watts>(summary, "watts");
   energy.per_request80 = band_in<Joules>(summary, "joules_per_request");
   energy.per_token80 = band_in<Joules>(summary, "joules_per_token");

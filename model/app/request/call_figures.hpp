@@ -32,6 +32,7 @@ struct Band {
 struct EnergyFigures {
   Watts watts;
   Watts wall;
+  Watts limit;                        // more than which the boards never draw; 0: none is known
   std::optional<Joules> per_request;  // per sample of a batch
   std::optional<Joules> per_token;
   std::optional<Usd> usd_per_million;             // of the throughput, for the energy alone

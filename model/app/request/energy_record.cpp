@@ -49,6 +49,8 @@ void set_bands(EnergyFigures& energy) {
   energy.per_token80.reset();
   if (!energy.ratio80) return;
   energy.watts80 = band_of(*energy.ratio80, energy.watts);
+  if (energy.limit > Watts(0))
+    energy.watts80->high = std::min(energy.watts80->high, std::max(energy.limit, energy.watts));
   if (energy.per_request) energy.per_request80 = band_of(*energy.ratio80, *energy.per_request);
   if (energy.per_token) energy.per_token80 = band_of(*energy.ratio80, *energy.per_token);
 }
@@ -85,6 +87,7 @@ void set_energy(const ResolvedWorkload& resolved, const EnergyFacts& facts, cons
   energy.wall =
       facts.host.at_wall(energy.watts + idle_power(1, facts.energy.facts) * idle, facts.devices);
   energy.ratio80 = parts_of_call.interval80;
+  energy.limit = facts.setting.limit * facts.setting.devices;
   set_bands(energy);
   set_energy_cost(request, figures, energy);
   figures.energy = energy;

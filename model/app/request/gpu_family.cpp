@@ -160,7 +160,8 @@ class GpuDevice final : public ResolvedDevice {
   const GpuSystemSpec& spec() const { return resolved_.system.spec; }
 
   ClockLimits limits() const {
-    return {spec().device.power, resolved_.power_limit, resolved_.clock_share};
+    return {spec().device.power, resolved_.power_limit, resolved_.clock_share,
+            resolved_.less_power};
   }
 
   GpuCall call_of(const Graph& graph) const {

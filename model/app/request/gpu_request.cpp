@@ -235,20 +235,26 @@ double watts_in(const std::string& text) {
   return power->value;
 }
 
-// Has the board fewer watts for an operation of a type than the one that its factors of products
-// were measured on? Then it does not hold the clock of a burst.
+// Power for an operation of a type at the full rate, over what one costs.
+double power_for(const GpuDeviceSpec& device, const std::string& type, const std::string& factors) {
+  const double pj = load_gpu_energy(device, factors).factors.matrix_16;
+  return device.power.value() / device.matrix_rate.at(type) / pj;
+}
+
+// Has the board less power for an operation of a type than the one that its factors of products
+// were measured on? Then it does not hold the clock of that one.
 bool has_less_power(const GpuRequest& resolved, const KernelLibrary& library) {
-  if (resolved.request.factors == "none") return false;
-  const auto tables = GpuFactorTables::of(resolved.request.factors);
+  const std::string& factors = resolved.request.factors;
+  if (factors == "none") return false;
   const GpuDeviceSpec& device = resolved.system.spec.device;
   const std::string type(to_string(resolved.precision.matmul_compute));
   if (device.matrix_rate.count(type) == 0) return false;
-  const std::string from = tables->gemm().choose(device, library.id, type).device;
+  const std::string from =
+      GpuFactorTables::of(factors)->gemm().choose(device, library.id, type).device;
   const GpuDeviceSpec* measured = find_published_device(from);
-  if (measured == nullptr || from == device.id) return false;
-  const auto rate = measured->matrix_rate.find(type);
-  if (rate == measured->matrix_rate.end()) return false;
-  return device.power * rate->second < measured->power * device.matrix_rate.at(type);
+  if (measured == nullptr || from == device.id || measured->matrix_rate.count(type) == 0)
+    return false;
+  return power_for(device, type, factors) < power_for(*measured, type, factors);
 }
 
 constexpr double kMega = 1e6;
@@ -432,8 +438,7 @@ GpuRequest resolve_gpu(const Request& request) {
   take_host_of(library, request, resolved.system.spec.device);
   take_calls_of_host(library, resolved);
   if (resolved.request.launch == "stream") resolved.launch = LaunchKind::kStream;
-  if (request.clock.empty() && has_less_power(resolved, library))
-    resolved.request.clock = kSustained;
+  resolved.less_power = request.clock != kSustained && has_less_power(resolved, library);
   resolved.sustained_clock = resolved.request.clock == kSustained;
   resolve_power(resolved);
   if (!request.l2.empty()) resolved.rotated_copies = parse_l2_choice(request.l2).copies;

@@ -18,6 +18,7 @@ struct GpuRequest : ResolvedWorkload {
   LaunchKind launch = LaunchKind::kGraph;
   int rotated_copies = 1;
   bool sustained_clock = false;
+  bool less_power = false;               // than the board that its kernels were measured on
   double clock_share = 1;                // of the boost clock, at most
   Watts power_limit;                     // of a board; 0: that of the board
   double voltage = 1;                    // most that is supplied, of that at the full clock

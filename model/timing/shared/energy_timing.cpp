@@ -8,21 +8,14 @@ namespace {
 
 constexpr double kPicojoule = 1e-12;
 
-// The voltage that the curve has for a clock.
-double curve_voltage(double clock, const PowerFacts& facts) {
-  if (clock <= facts.voltage_knee) return facts.voltage_floor;
-  const double way = (clock - facts.voltage_knee) / (1 - facts.voltage_knee);
-  return facts.voltage_floor + (1 - facts.voltage_floor) * way;
-}
-
 }  // namespace
 
 double voltage_share(double clock, const PowerFacts& facts) {
-  return std::min(curve_voltage(clock, facts), facts.voltage_most);
+  return std::min(facts.curve_voltage(clock), facts.voltage_most);
 }
 
 double least_voltage(double clock, const PowerFacts& facts) {
-  return curve_voltage(clock, facts) * (1 - facts.voltage_margin);
+  return facts.curve_voltage(clock) * (1 - facts.voltage_margin);
 }
 
 Watts idle_power(double clock, const PowerFacts& facts) {

@@ -38,12 +38,16 @@ void fill_energy(const ServiceResult& result, const std::vector<PoweredWorkers>&
   Watts idle;
   Watts low;
   Watts high;
+  Watts limit;
+  bool limited = true;
   for (const PoweredWorkers& group : groups) {
     if (!(group.machine->idle > Watts(0))) return;
     const Watts watts = group.machine->idle * group.devices();
     idle += watts;
     low += watts * group.machine->watts_ratio.first;
     high += watts * group.machine->watts_ratio.second;
+    limit += group.machine->limit * group.devices();
+    limited = limited && group.machine->limit > Watts(0);
   }
   const FullWindow& full = result.full;
   const Seconds time = full.is_whole() ? full.end - full.begin : result.end;
@@ -60,8 +64,9 @@ void fill_energy(const ServiceResult& result, const std::vector<PoweredWorkers>&
   summary.watts = watts.value();
   summary.wall_watts = wall.value();
   summary.busy_energy_share = steps / energy;
-  summary.interval80["watts"] = {watts.value() * low.value() / idle.value(),
-                                 watts.value() * high.value() / idle.value()};
+  Watts highest = watts * (high / idle);
+  if (limited) highest = std::min(highest, std::max(limit, watts));
+  summary.interval80["watts"] = {watts.value() * (low / idle), highest.value()};
   if (result.output_tokens > 0) {
     const auto all = static_cast<double>(result.output_tokens);
     const double tokens = full.is_whole() ? static_cast<double>(full.tokens) : all;

@@ -82,6 +82,7 @@ WorkerMachine gpu_machine_of(const Request& request, std::int64_t max_tokens) {
   machine.usd_per_hour = on_demand(spec.price_usd_per_hour);
   const DeviceEnergy& energy = timer->energy();
   machine.idle = idle_power(1, energy.facts);
+  machine.limit = resolved.power_limit > Watts(0) ? resolved.power_limit : spec.device.power;
   machine.host = load_host_power(spec.id, spec.interconnect);
   machine.watts_ratio = {energy.interval_low, energy.interval_high};
   machine.calibrated_energy = energy.is_calibrated;
@@ -135,6 +136,7 @@ WorkerMachine called_machine_of(const Predictor& predict, const Request& request
   machine.usd_per_hour = on_demand(family_of(request.system).prices(request));
   machine.idle = timer->idle() / std::max(1, machine.devices);
   if (summary.energy) {
+    machine.limit = Watts(summary.energy->limit_w);
     machine.watts_ratio = {summary.energy->interval80.low, summary.energy->interval80.high};
     machine.host = load_host_power(machine.system, std::string(family_of(request.system).name()));
   }

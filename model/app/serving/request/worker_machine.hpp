@@ -44,6 +44,7 @@ struct WorkerMachine {
   BytesPerSecond host_link;  // of one device to the memory of its host; 0: not known
   double usd_per_hour = 0;   // of the system; 0: not stated
   Watts idle;                // of one device, clocks up; 0: energy is not known
+  Watts limit;               // of one device; 0: none is known
   HostPower host;
   std::pair<double, double> watts_ratio{1, 1};  // measured / predicted, 80 %
   bool calibrated_energy = false;               // on the very device

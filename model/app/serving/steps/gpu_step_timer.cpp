@@ -253,7 +253,8 @@ GpuStepTimer::StageParts GpuStepTimer::run(const Executed& network, Phase phase,
   call.launch = one.launch;
   call.sustained_clock = one.sustained_clock;
   call.exact = exact_;
-  const ClockLimits limits{one.system.spec.device.power, one.power_limit, one.clock_share};
+  const ClockLimits limits{one.system.spec.device.power, one.power_limit, one.clock_share,
+                           one.less_power};
   const GpuCallResult result = run_within(call, energy_, limits);
   std::unordered_map<std::string_view, const Op*> ops;
   for (const Op& op : graph.ops()) ops.emplace(op.name, &op);
