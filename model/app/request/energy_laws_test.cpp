@@ -94,8 +94,8 @@ TEST(EnergyLaws, TighterPowerLimitIsSlowerAndIsKept) {
   EXPECT_GT(call, 1.05 * free.call_s);
 }
 
-// A board with fewer watts for an operation than the measured one runs sustained without a limit;
-// one that is stated must not give it the clock of a burst back.
+// A board with less power for an operation than the measured one runs at the clock that its own
+// limit leaves; one that is stated must not give it a higher one.
 TEST(EnergyLaws, ALimitMakesNoBoardFaster) {
   for (const char* system : {"a100-pcie-80gb-x8", "h100-pcie-x8"}) {
     Request request;

@@ -174,9 +174,26 @@ TEST(GpuLaws, BoardsWithLessPowerThanTheMeasuredOneDoNotHoldABurst) {
   request.system = "t4";
   request.dtype = "fp16";
   const RunRecord held = predict(request);
-  EXPECT_EQ(held.context.scenario.clock, "sustained");
-  request.clock = "burst";
-  EXPECT_LT(predict(request).summary.call_s, held.summary.call_s);
+  EXPECT_LT(held.summary.energy->clock, 0.9);
+  // The clock follows from its watts, until it has as many for an operation as the other board.
+  double call = held.summary.call_s;
+  for (const char* watts : {"85 W", "100 W", "400 W"}) {
+    request.set = {std::string("device.power_watts=") + watts};
+    const double faster = predict(request).summary.call_s;
+    EXPECT_LT(faster, call) << watts;
+    call = faster;
+  }
+  request.set = {"device.power_watts=500 W"};
+  EXPECT_DOUBLE_EQ(predict(request).summary.call_s, call);
+}
+
+// Kernels of a board that was measured are as they were measured: no limit of its own slows them.
+TEST(GpuLaws, AMeasuredBoardHoldsItsClock) {
+  Request request = bert_on_h100();
+  request.batch = 64;
+  const double file = gpu_call_of(request);
+  request.set = {"device.power_watts=1000 W"};
+  EXPECT_DOUBLE_EQ(gpu_call_of(request), file);
 }
 
 TEST(GpuLaws, FactsThatFactorsStandForMoveTheResult) {

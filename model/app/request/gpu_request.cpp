@@ -353,14 +353,15 @@ void note_unread(const Request& request, GpuRequest& resolved) {
         resolved.notes.push_back(std::string(path) + " " + why);
     }
   };
-  note("device.clock.base", false,
-       "bounds no time: rates are those of device.clock.boost, and device.sustained_rate is what "
-       "the power limit leaves of it");
+  note(
+      "device.clock.base", false,
+      "bounds no time: rates are those of device.clock.boost, and the power limit lowers the clock "
+      "by what the work draws");
   note("device.hbm.latency", false,
        "bounds no time: what kernels see of it is fitted; set factors.prologue");
-  note(
-      "device.power_watts", sustained,
-      "counts with --clock sustained and for watts; --power-limit lowers the clock of the machine");
+  note("device.power_watts", sustained || resolved.less_power,
+       "counts with --clock sustained and for watts on a board whose kernels were measured; "
+       "--power-limit lowers the clock of the machine");
   note("device.stream_floor", streams, "counts with --launch stream");
   note("device.sustained_rate", sustained, "counts with --clock sustained");
   const bool on_vector_pipe = resolved.precision.matmul_compute == DType::kFp32;
