@@ -59,6 +59,9 @@ TEST(ServeAdvice, ACopyTakesTheFewestDevicesThatHoldIt) {
             served(asked("h100-sxm-x8", "Llama-3.1-70B", 2)).summary.tpot_s.mean);
   EXPECT_THAT(served(asked("h100-sxm-x8", "Llama-3.1-8B", 0)).context.notes,
               Each(Not(HasSubstr("--tp"))));
+  EXPECT_THAT(wide.context.notes, Contains(HasSubstr("2 of 8 devices serve; --dp 4 makes")));
+  EXPECT_THAT(served(asked("h100-sxm-x8", "Llama-3.1-70B", 8)).context.notes,
+              Each(Not(HasSubstr("--dp"))));
   EXPECT_THAT(error_of(asked("h100-sxm", "Llama-3.1-70B", 0)),
               HasSubstr("no --tp of h100-sxm leaves room"));
 }

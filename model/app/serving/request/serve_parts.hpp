@@ -54,7 +54,8 @@ std::string room_advice(MachinePool& pool, const Request& machine, const EngineS
                         double share, std::int64_t max_tokens);
 
 // What is taken for granted: a release newer than all that are described (`engine_name` as typed),
-// workers on more devices than the system has, a system without a price beside one with.
+// a worker that leaves devices for others, workers on more devices than the system has, a system
+// without a price beside one with.
 std::vector<std::string> service_notes(const std::string& engine_name, const EngineSpec& engine,
                                        const std::vector<PoweredWorkers>& groups);
 
