@@ -11,17 +11,17 @@ namespace {
 using testing::HasSubstr;
 using testing::ThrowsMessage;
 
-const CsvRow kHeader = {"model", "gpu", "framework",   "precision", "mode",   "isl",
-                        "osl",   "tp",  "concurrency", "ttft_ms",   "tpot_ms"};
+const CsvRow kServedHeader = {"model", "gpu", "framework",   "precision", "mode",   "isl",
+                              "osl",   "tp",  "concurrency", "ttft_ms",   "tpot_ms"};
 
-const TableLayout& served_layout() { return recognise_table(kHeader, "t.csv"); }
+const TableLayout& served_layout() { return recognise_table(kServedHeader, "t.csv"); }
 
 CsvRow row_of(const std::string& model, const std::string& ttft_ms) {
   return {model, "h100_sxm", "vllm", "fp4", "agg", "1024", "1025", "4", "512", ttft_ms, "5"};
 }
 
 TEST(UnstatedLoads, RowsThatWaitLongerThanAnAnswerTakesAreLeftOut) {
-  const UnstatedLoads loads = UnstatedLoads::load(served_layout(), kHeader);
+  const UnstatedLoads loads = UnstatedLoads::load(served_layout(), kServedHeader);
   EXPECT_THAT(loads.reason(row_of("gpt-oss-120b", "5121")).value_or(""),
               HasSubstr("a place for every client"));
   EXPECT_FALSE(loads.reason(row_of("gpt-oss-120b", "5120")));  // 1,024 tokens of 5 ms
@@ -37,7 +37,8 @@ TEST(UnstatedLoads, RulesOfOtherTablesDoNotCount) {
 
 TEST(UnstatedLoads, WrongRulesAreNamed) {
   const auto parse = [](const std::string& rule) {
-    return UnstatedLoads::parse("rules:\n  - " + rule + "\n", "r.yaml", served_layout(), kHeader);
+    return UnstatedLoads::parse("rules:\n  - " + rule + "\n", "r.yaml", served_layout(),
+                                kServedHeader);
   };
   EXPECT_THAT([&] { parse("{where: mode=agg, waits_above: -1, source: A, why: no}"); },
               ThrowsMessage<UserError>(HasSubstr("r.yaml:2")));
