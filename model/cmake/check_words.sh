@@ -18,7 +18,7 @@ cd "$1"
 found=$(find README.md CHANGELOG.md docs model hw workloads calib reports \
   \( -name node_modules -o -path calib/data -o -path calib/measurements/data \) -prune -o -type f \
   \( -name '*.[ch]pp' -o -name '*.cu' -o -name '*.js' -o -name '*.mjs' -o -name '*.css' -o -name '*.html' \
-  -o -name '*.sh' -o -name '*.cmake' -o -name CMakeLists.txt -o -name '*.md' -o -name '*.yaml' \) \
+  -o -name '*.sh' -o -name '*.cmake' -o -name CMakeLists.txt -o -name '*.md' -o -name '*.yaml' -o -name 'tasks.json' \) \
   ! -name check_words.sh ! -name checks_test.sh -print0 2>/dev/null |
   LC_ALL=C sort -z | xargs -0 -r grep -niwE "$pattern" /dev/null | cut -c1-160 || true)
 [ -z "$found" ] || {
