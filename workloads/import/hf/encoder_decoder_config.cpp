@@ -176,7 +176,7 @@ void read_t5gemma(JsonFields& fields, ModelConfig* config) {
 
 std::vector<ModelType> encoder_decoder_types() {
   // The class without a head is stored without one more weight: the head is the table of words.
-  const std::vector<HeadName> kBartHeads{{"ForConditionalGeneration", Head::kCausalLm},
+  const std::vector<HeadName> bart_heads{{"ForConditionalGeneration", Head::kCausalLm},
                                          {"Model", Head::kCausalLm}};
   return {
       {"t5",
@@ -185,8 +185,8 @@ std::vector<ModelType> encoder_decoder_types() {
        read_t5_by_class,
        true},
       {"whisper", "Whisper", {{"ForConditionalGeneration", Head::kCausalLm}}, read_whisper, true},
-      {"bart", "Bart", kBartHeads, read_bart, true},
-      {"mbart", "MBart", kBartHeads, read_mbart, true},
+      {"bart", "Bart", bart_heads, read_bart, true},
+      {"mbart", "MBart", bart_heads, read_mbart, true},
       {"t5gemma", "T5Gemma", {{"ForConditionalGeneration", Head::kCausalLm}}, read_t5gemma, true}};
 }
 
