@@ -63,7 +63,7 @@ ExcessRule read_excess_rule(const Node& item) {
 
 bool knows_columns(const ExcessRule& rule, const CsvRow& header) {
   std::vector<std::string> columns = rule.sizes;
-  columns.push_back(kTimedColumn);
+  columns.emplace_back(kTimedColumn);
   for (const std::string& condition : split(rule.where, ',')) {
     const std::size_t equals = condition.find('=');
     if (equals != std::string::npos) columns.push_back(condition.substr(0, equals));
