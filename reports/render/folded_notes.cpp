@@ -2,14 +2,60 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <optional>
 #include <set>
 #include <string_view>
+#include <utility>
 
 #include "model/base/text.hpp"
 
 namespace foretell {
+namespace {
 
-std::vector<std::string> folded_notes(const std::vector<std::string>& notes) {
+using Words = std::vector<std::string>;
+constexpr std::size_t kFewestWords = 4;  // of a note that is more than its word that differs
+
+// Notes that are equal but for the word at `place`.
+struct AlikeNotes {
+  Words words;  // of the first
+  std::optional<std::size_t> place;
+  std::vector<std::string> differing;
+};
+
+// Where two notes differ, if that is one word; the word may be the one of the notes before.
+bool takes(AlikeNotes& alike, const Words& words) {
+  if (words.size() != alike.words.size() || words.size() < kFewestWords) return false;
+  const auto [mine, other] =
+      std::mismatch(alike.words.begin(), alike.words.end(), words.begin(), words.end());
+  if (mine == alike.words.end() || !std::equal(mine + 1, alike.words.end(), other + 1)) {
+    return false;
+  }
+  const auto place = static_cast<std::size_t>(mine - alike.words.begin());
+  if (alike.place.value_or(place) != place) return false;
+  if (!alike.place) alike.differing.push_back(*mine);
+  alike.place = place;
+  alike.differing.push_back(*other);
+  return true;
+}
+
+std::vector<std::string> listed(const std::vector<std::string>& notes) {
+  std::vector<AlikeNotes> groups;
+  for (const std::string& note : notes) {
+    Words words = split(note, ' ');
+    const bool is_taken = std::any_of(groups.begin(), groups.end(),
+                                      [&](AlikeNotes& group) { return takes(group, words); });
+    if (!is_taken) groups.push_back({std::move(words), {}, {}});
+  }
+  std::vector<std::string> shown;
+  for (AlikeNotes& group : groups) {
+    if (group.place) group.words[*group.place] = join(group.differing, ", ");
+    shown.push_back(join(group.words, " "));
+  }
+  return shown;
+}
+
+std::vector<std::string> factors_in_one(const std::vector<std::string>& notes) {
   constexpr std::string_view kFactors = ": factors of ";
   constexpr std::string_view kOn = " on ";
   std::vector<std::string> shown;
@@ -35,6 +81,12 @@ std::vector<std::string> folded_notes(const std::vector<std::string>& notes) {
                            join({chips.begin(), chips.end()}, ", "),
                            join({kinds.begin(), kinds.end()}, ", ")));
   return shown;
+}
+
+}  // namespace
+
+std::vector<std::string> folded_notes(const std::vector<std::string>& notes) {
+  return listed(factors_in_one(notes));
 }
 
 }  // namespace foretell

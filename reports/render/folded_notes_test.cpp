@@ -18,6 +18,15 @@ TEST(FoldedNotes, FactorsOfOtherChipsAreOneLine) {
                           "last"));
 }
 
+TEST(FoldedNotes, WhatDiffersInOneWordIsListed) {
+  EXPECT_THAT(
+      folded_notes({"no interval for products in fp32 on it", "other",
+                    "no interval for products in tf32 on it", "short a", "short b",
+                    "no interval for sums in fp8 on it", "no interval for products in fp16 on it"}),
+      ElementsAre("no interval for products in fp32, tf32, fp16 on it", "other", "short a",
+                  "short b", "no interval for sums in fp8 on it"));
+}
+
 TEST(FoldedNotes, OneStaysAsItIs) {
   const std::vector<std::string> notes = {"passes: factors of vidur norm fp16 on a100-sxm", "x"};
   EXPECT_EQ(folded_notes(notes), notes);

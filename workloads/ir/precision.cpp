@@ -41,7 +41,7 @@ DType type_for(const PrecisionPolicy& policy, const Graph& graph, TensorId place
     case TensorKind::kOutput:
       return policy.io;
     case TensorKind::kActivation:
-      return policy.vector;
+      return tensor.is_kept ? tensor.dtype : policy.vector;
     case TensorKind::kState:
       return tensor.is_kept ? tensor.dtype : policy.kv_cache;
     case TensorKind::kWeight:

@@ -33,7 +33,7 @@ const PrecisionPolicy& find_precision(std::string_view given);
 // (INT8 of a graph with weights in INT8: these alone, as it says which products are quantised);
 // one that others read too (a tied embedding) takes matmul_compute; inputs and outputs take io;
 // states take kv_cache; the rest takes vector. Tensors that are kept (Tensor::is_kept): weights
-// take vector, states stay as they are. Ids and indices keep theirs.
+// take vector, states and activations stay as they are. Ids and indices keep theirs.
 void apply_precision(const PrecisionPolicy& policy, Graph* graph);
 
 }  // namespace foretell

@@ -278,7 +278,49 @@ class GpuMapper final : public FusedWalk<MappedOp> {
     }
     work.moved = bytes_of(fused.reads) + written(fused);
     work.dram = dram_of(fused);
-    passes_.add(work, op);
+    if (mapping_.fusion.groups) return passes_.add(work, op);
+    pass_between_casts(graph_.op(fused.main), work, op);
+  }
+
+  // Launched operator by operator, what a network keeps in FP32 costs passes of its own: a norm
+  // reads a copy in FP32, and a narrow result of wide operands is a wide one that is narrowed.
+  void pass_between_casts(const Op& main, PassWork work, MappedOp& op) {
+    const Tensor& result = graph_.tensor(main.outputs.front());
+    const double to = size_of(result.dtype).value();
+    double from = 0;
+    bool from_kept = false;
+    TensorId source = kNoId;
+    for (const TensorId id : main.inputs) {
+      const Tensor& input = graph_.tensor(data_of(graph_, id));
+      if (input.kind != TensorKind::kActivation || size_of(input.dtype).value() <= from) continue;
+      from = size_of(input.dtype).value();
+      from_kept = input.is_kept;
+      source = data_of(graph_, id);
+    }
+    const auto elements = static_cast<double>(work.rows * work.columns);
+    const bool widens = result.is_kept && from > 0 && from < to && is_norm(main);
+    const bool narrows = from_kept && from > to;
+    if (!widens && !narrows) return passes_.add(work, op);
+    const double missing = l2_.missing(source, graph_.tensor(source).bytes());
+    const Bytes copy(elements * std::abs(from - to));
+    PassWork cast;
+    cast.name = cast.operation = "Cast";
+    cast.rows = work.rows * work.columns;
+    cast.element_bytes = std::max(from, to);
+    cast.moved = Bytes(elements * (from + to));
+    cast.dram = Bytes(elements * (from * missing + to));
+    work.moved += copy;
+    work.dram += copy * (widens ? missing : 1);
+    work.element_bytes = cast.element_bytes;
+    passes_.add(widens ? cast : work, op);
+    passes_.add(widens ? work : cast, op);
+  }
+
+  static bool is_norm(const Op& op) {
+    if (ends_with(op.kind, "Norm")) return true;
+    const auto function = op.attributes.find("function");
+    return function != op.attributes.end() &&
+           function->second == Attribute(std::string("MeanVariance"));
   }
 
   // Elements that a thread block goes over together.
@@ -315,7 +357,9 @@ class GpuMapper final : public FusedWalk<MappedOp> {
     if (of_head && layers_.add_latent_product(product.m, product.batch, product.n, product.k, op)) {
       return;
     }
-    product.type = pass_type_;
+    const Tensor& left = graph_.tensor(data_of(graph_, main.inputs[0]));
+    const bool own = left.is_kept && left.kind == TensorKind::kActivation;
+    product.type = own ? product_type(left.dtype, left.dtype) : pass_type_;
     product.dram = dram_of(fused);
     products_.add(product, op);
   }

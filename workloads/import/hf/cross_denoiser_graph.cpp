@@ -98,7 +98,7 @@ class CrossDenoiser {
     const std::vector<TensorId> v = b_.vectors("shifts", all_shifts_, kShifts, true);
     TensorId y = self_attention(b_.modulate("attention.norm", x, v[0], v[1]));
     x = b_.residual("attention", x, y, v[2]);
-    const TensorId from = denoiser_.cross_norm ? b_.layer_norm("cross_attention.norm", x) : x;
+    const TensorId from = denoiser_.cross_norm ? b_.norm("cross_attention.norm", x) : x;
     x = b_.residual("cross_attention", x, cross_attention(from), kNoId);
     y = b_.modulate("ffn.norm", x, v[3], v[4]);
     y = denoiser_.convolving
@@ -113,17 +113,17 @@ class CrossDenoiser {
       const TensorId both =
           b_.op("skip.concat", "Concat", {x, seen_.back()}, {{"axis", std::int64_t{2}}});
       seen_.pop_back();
-      x = b_.linear("skip", b_.layer_norm("skip.norm", both), config_.hidden);
+      x = b_.linear("skip", b_.norm("skip.norm", both), config_.hidden);
     }
     const TensorId shift =
         b_.vectors("shift", b_.linear("attention.shift", active_, config_.hidden), 1, false)[0];
     const TensorId normed =
-        b_.op("attention.add_shift", "Add", {b_.layer_norm("attention.norm", x), shift});
+        b_.op("attention.add_shift", "Add", {b_.norm("attention.norm", x), shift});
     x = b_.residual("attention", x, self_attention(normed), kNoId);
-    x = b_.residual("cross_attention", x, cross_attention(b_.layer_norm("cross_attention.norm", x)),
+    x = b_.residual("cross_attention", x, cross_attention(b_.norm("cross_attention.norm", x)),
                     kNoId);
-    const TensorId y = b_.feed_forward("ffn", b_.layer_norm("ffn.norm", x), config_.intermediate,
-                                       Activation::kGeluTanh);
+    const TensorId y =
+        b_.feed_forward("ffn", b_.norm("ffn.norm", x), config_.intermediate, Activation::kGeluTanh);
     x = b_.residual("ffn", x, y, kNoId);
     if (denoiser_.skips && index < config_.layers / 2) seen_.push_back(x);
     return x;
@@ -152,24 +152,30 @@ class CrossDenoiser {
   TensorId cross_attention(TensorId x) {
     const std::string name = "cross_attention";
     const std::int64_t heads = denoiser_.cross_heads > 0 ? denoiser_.cross_heads : config_.heads;
-    const TensorId q = b_.project_normed(name + ".query", x, config_.hidden, heads, true);
+    TensorId q = b_.project_normed(name + ".query", x, config_.hidden, heads, true);
+    if (denoiser_.rotary_cross) q = b_.rotated(name + ".query", q);
     const TensorId k = b_.project_normed(name + ".key", text_, config_.hidden, heads, true);
     const TensorId v = b_.project(name + ".value", text_, config_.hidden, heads, true);
     return b_.linear(name + ".output", attend(&b_, name, q, k, v, {}), config_.hidden);
   }
 
-  // Without a softmax keys meet values first: relu(q) (relu(k)^T v), over the sum of the weights.
+  // Without a softmax keys meet values first, in FP32: relu(q) (relu(k)^T v), over the sum of the
+  // weights, which a column of ones beside the values makes.
   TensorId linear_attention(const std::string& name, TensorId q, TensorId k, TensorId v) {
-    q = b_.op(name + ".query.activation", "Relu", {q});
-    k = b_.op(name + ".key.activation", "Relu", {k});
+    q = b_.keep_wide(b_.op(name + ".query.activation", "Relu", {q}));
+    k = b_.keep_wide(b_.op(name + ".key.activation", "Relu", {k}));
+    const std::int64_t width = b_.shape(v).back();
     const TensorId columns =
-        b_.op(name + ".key.columns", "Transpose", {k}, {{"perm", Shape{0, 1, 3, 2}}});
-    const TensorId state = b_.op(name + ".state", "MatMul", {columns, v});
-    const TensorId sums = b_.op(name + ".key.sums", "ReduceSum", {columns},
-                                {{"axis", std::int64_t{3}}, {"keep_dims", std::int64_t{1}}});
-    const TensorId context = b_.op(name + ".context", "MatMul", {q, state});
-    const TensorId weights = b_.op(name + ".weights", "MatMul", {q, sums});
-    return b_.merge_heads(name, b_.op(name + ".divide", "Div", {context, weights}));
+        b_.keep_wide(b_.op(name + ".key.columns", "Transpose", {k}, {{"perm", Shape{0, 1, 3, 2}}}));
+    const TensorId beside = b_.keep_wide(
+        b_.op(name + ".value.ones", "Pad", {v}, {{"pads", Shape{0, 0, 0, 0, 0, 0, 0, 1}}}));
+    const TensorId state = b_.keep_wide(b_.op(name + ".state", "MatMul", {columns, beside}));
+    const TensorId both = b_.keep_wide(b_.op(name + ".context", "MatMul", {q, state}));
+    const TensorId context = b_.op(name + ".sums", "Split", {both},
+                                   {{"axis", std::int64_t{3}}, {"sizes", Shape{width, 1}}});
+    b_.keep_wide(context);
+    b_.keep_wide(context + 1);
+    return b_.merge_heads(name, b_.op(name + ".divide", "Div", {context, context + 1}));
   }
 
   // One by one, three by three per channel, gate, one by one.

@@ -93,18 +93,35 @@ TensorId DenoiserBuilder::modulate(const std::string& name, TensorId x, TensorId
                                    TensorId factor) {
   const TensorId normed =
       op(name, "AlongAxis", {x}, {{"function", std::string("MeanVariance")}, {"axes", Shape{2}}});
+  if (config_.denoiser.wide_norms) keep_wide(normed);
   return scaled_and_shifted(name, normed, shift, factor);
+}
+
+TensorId DenoiserBuilder::norm(const std::string& name, TensorId x) {
+  const TensorId normed = layer_norm(name, x);
+  return config_.denoiser.wide_norms ? keep_wide(normed) : normed;
+}
+
+TensorId DenoiserBuilder::keep_wide(TensorId id) {
+  graph().set_dtype(id, DType::kFp32);
+  graph().keep(id);
+  return id;
 }
 
 TensorId DenoiserBuilder::scaled_and_shifted(const std::string& name, TensorId normed,
                                              TensorId shift, TensorId factor) {
   const TensorId above = op(name + ".factor", "Add", {factor}, {{"scalar", 1.0}});
-  return op(name + ".shift", "Add", {op(name + ".scale", "Mul", {normed, above}), shift});
+  const TensorId scaled = op(name + ".scale", "Mul", {normed, above});
+  if (config_.denoiser.wide_shifts) keep_wide(scaled);
+  return op(name + ".shift", "Add", {scaled, shift});
 }
 
 TensorId DenoiserBuilder::residual(const std::string& name, TensorId x, TensorId added,
                                    TensorId gate) {
-  if (gate != kNoId) added = op(name + ".gate", "Mul", {added, gate});
+  if (gate != kNoId) {
+    added = op(name + ".gate", "Mul", {added, gate});
+    if (config_.denoiser.wide_shifts) keep_wide(added);
+  }
   return op(name + ".residual", "Add", {added, x});
 }
 

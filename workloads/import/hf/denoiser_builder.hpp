@@ -34,6 +34,10 @@ class DenoiserBuilder : public LatentBuilder {
   // `learned`. Operators are called after `name`.
   std::vector<TensorId> vectors(const std::string& name, TensorId x, std::int64_t count,
                                 bool learned);
+  // A norm with parameters of its own.
+  TensorId norm(const std::string& name, TensorId x);
+  // Stays in FP32, whatever the network runs in.
+  TensorId keep_wide(TensorId id);
   // A norm without parameters of its own, times 1 + factor, plus shift.
   TensorId modulate(const std::string& name, TensorId x, TensorId shift, TensorId factor);
   TensorId scaled_and_shifted(const std::string& name, TensorId normed, TensorId shift,

@@ -80,6 +80,7 @@ void read_hunyuan_dit(JsonFields& fields, ModelConfig* config) {
   denoiser.second_text_length = fields.size_or("text_len_t5", kMaxPositions, 256);
   denoiser.pooled_width = fields.size_or("pooled_projection_dim", kMaxWidth, 1024);
   denoiser.shifts_per_block = denoiser.skips = denoiser.rotary = true;
+  denoiser.rotary_cross = denoiser.wide_norms = true;
   denoiser.query_norm = QueryNorm::kLayerPerHead;
   read_size(fields, config,
             image_of(fields, kLatentStep, fields.size_or("text_len", kMaxPositions, 77)));
@@ -124,6 +125,7 @@ void read_wan(JsonFields& fields, ModelConfig* config) {
   denoiser.cross_norm = fields.flag_or("cross_attn_norm", true);
   denoiser.query_norm = QueryNorm::kRmsAcrossHeads;
   denoiser.rotary = denoiser.packed = true;
+  denoiser.wide_norms = denoiser.wide_shifts = true;
   read_size(fields, config, {480, 832, 81, 512});
 }
 

@@ -46,10 +46,16 @@ struct DenoiserConfig {
   std::int64_t second_text_width = 0;
   std::int64_t second_text_length = 0;
 
+  // In FP32 whatever the rest runs in, as the library's classes of these networks have it: norms
+  // (FP32LayerNorm), and besides what shifts, scales and gates them. Linear attention always is.
+  bool wide_norms = false;
+  bool wide_shifts = false;
+
   QueryNorm query_norm = QueryNorm::kNone;
-  bool rotary = false;  // queries and keys of image tokens are rotated; else:
-  bool sines = false;   // positions that are computed once are added to the tokens
-  bool packed = false;  // the pipeline hands over patches, and takes them back
+  bool rotary_cross = false;  // queries are rotated before they meet the text, too
+  bool rotary = false;        // queries and keys of image tokens are rotated; else:
+  bool sines = false;         // positions that are computed once are added to the tokens
+  bool packed = false;        // the pipeline hands over patches, and takes them back
 };
 
 }  // namespace foretell
