@@ -22,7 +22,8 @@ constexpr double kSlowestHost = 10;
 
 const RuleDomain& pass_domain() {
   static const RuleDomain kDomain = {{"operation", FactName::Kind::kText},
-                                     {"elements", FactName::Kind::kText}};
+                                     {"elements", FactName::Kind::kText},
+                                     {"library", FactName::Kind::kText}};
   return kDomain;
 }
 
@@ -404,7 +405,7 @@ std::optional<bool> KernelLibrary::asks_latents_of(const std::string& architectu
 
 std::vector<PassSource> KernelLibraries::passes(const std::string& library,
                                                 const std::string& operation, bool wide) const {
-  const std::vector<RuleFact> facts = {operation, wide ? "wide" : "narrow"};
+  const std::vector<RuleFact> facts = {operation, wide ? "wide" : "narrow", library};
   for (const PassRule& rule : passes_) {
     if (!rule.conditions.hold(facts)) continue;
     std::vector<PassSource> sources = rule.sources;

@@ -26,9 +26,9 @@ PassWork work_of(const std::string& operation, double element_bytes, std::int64_
 
 class Passes {
  public:
-  Passes(const std::string& gpu, const std::string& which)
+  Passes(const std::string& gpu, const std::string& which, const std::string& library = "")
       : device_(GpuCatalog().load(gpu).spec.device),
-        factors_(device_, which),
+        factors_(device_, which, {}, library),
         library_(gemm_library(device_.architecture, "trtllm", "fp16")),
         timing_(device_, gemm_type("fp16"), library_, factors_.gemm("fp16")),
         kernels_(device_, factors_, timing_) {}
@@ -65,6 +65,16 @@ TEST(PassKernels, FactorsAreThoseOfTheOperatorAndTheWidth) {
   EXPECT_EQ(h100.map(work_of("quantise", 2, 512)).note, "");
   EXPECT_THAT(h100.map(work_of("Gelu", 4, 512)).note,
               HasSubstr("pytorch element-wise fp32 on a100-pcie-40gb"));
+}
+
+TEST(PassKernels, PyTorchGivesEveryRowOfANormAThreadBlock) {
+  PassWork short_rows = work_of("LayerNorm", 2, 131072);
+  short_rows.columns = 64;
+  short_rows.moved = short_rows.dram = Bytes(4.0 * 131072 * 64);
+  Passes trtllm("h100-sxm", "");
+  Passes pytorch("h100-sxm", "", "pytorch");
+  EXPECT_GT(pytorch.time(short_rows), 5 * trtllm.time(short_rows));
+  EXPECT_THAT(pytorch.map(short_rows).note, HasSubstr("pytorch norm fp32"));
 }
 
 TEST(PassKernels, ANormTakesLongerThanACopyAndMoreRowsMoreTime) {
