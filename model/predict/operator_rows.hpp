@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "calib/fitted/gpu/gemm_factors_library.hpp"
-#include "calib/fitted/gpu/kernel_factors_file.hpp"
+#include "calib/fitted/gpu/kernel_factors_library.hpp"
 #include "calib/fitted/gpu/operator_factors.hpp"
 #include "model/mapping/gpu/convolution_kernels.hpp"
 #include "model/predict/row_programs.hpp"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "calib/fitted/gpu/attention_factors.hpp"
-#include "calib/fitted/gpu/kernel_factors_file.hpp"
+#include "calib/fitted/gpu/kernel_factors_library.hpp"
 #include "hw/spec/gpu/gpu_spec.hpp"
 
 namespace foretell {

@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-GemmFactorSet numbers_of(const KernelFactorSet& set) {
+GemmFactorSet numbers_of(const FactorTable& set) {
   GemmFactorSet numbers{set, {}};
   FieldList list;
   fields(list, numbers.factors);
@@ -95,13 +95,12 @@ std::vector<std::string> GemmFactorsLibrary::frameworks() const {
   return names;
 }
 
-const KernelFactorSet* GemmFactorsLibrary::find(const std::string& device,
-                                                const std::string& framework,
-                                                const std::string& dtype) const {
-  const KernelFactorSet* any = nullptr;
-  for (const KernelFactorsFile& file : files_.files()) {
+const FactorTable* GemmFactorsLibrary::find(const std::string& device, const std::string& framework,
+                                            const std::string& dtype) const {
+  const FactorTable* any = nullptr;
+  for (const FactorFile& file : files_.files()) {
     if (file.device != device) continue;
-    for (const KernelFactorSet& set : file.sets) {
+    for (const FactorTable& set : file.tables) {
       if (dtype_of(set.table) != dtype) continue;
       const std::string own = framework_of(set.table);
       if (own == framework) return &set;
@@ -115,7 +114,7 @@ ChosenGemmFactors GemmFactorsLibrary::choose(const GpuDeviceSpec& device,
                                              const std::string& framework,
                                              const std::string& dtype) const {
   std::vector<std::string> fitted;
-  for (const KernelFactorsFile& file : files_.files()) fitted.push_back(file.device);
+  for (const FactorFile& file : files_.files()) fitted.push_back(file.device);
   std::vector<std::string> devices = {device.id};
   for (std::string& teacher : nearest_devices(device, fitted))
     devices.push_back(std::move(teacher));
@@ -126,7 +125,7 @@ ChosenGemmFactors GemmFactorsLibrary::choose(const GpuDeviceSpec& device,
       const bool scaled_otherwise =
           scales && from != device.id && !scales_in_matrix_pipe(teacher->architecture);
       if (scaled_otherwise && similar != "fp8") continue;
-      const KernelFactorSet* found = find(
+      const FactorTable* found = find(
           from, scaled_otherwise ? kernel_libraries().choice().scaled_in_pipe : framework, similar);
       if (found == nullptr) continue;
       if (found->fitted_devices.empty()) {

@@ -1,5 +1,5 @@
 // calib/factors/gpu/gemm/<device>.yaml: what matrix products reach on a device, one set of factors
-// per kernel library and data type, whose table is called "trtllm bf16" (kernel_factors_file.hpp).
+// per kernel library and data type, whose table is called "trtllm bf16" (factor_file.hpp).
 #pragma once
 
 #include <filesystem>
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "calib/fitted/gpu/gemm_factors.hpp"
-#include "calib/fitted/gpu/kernel_factors_file.hpp"
+#include "calib/fitted/gpu/kernel_factors_library.hpp"
 #include "hw/spec/gpu/gpu_spec.hpp"
 
 namespace foretell {
@@ -58,8 +58,8 @@ class GemmFactorsLibrary {
   void hold_out(const std::string& device) { files_.hold_out(device); }
 
  private:
-  const KernelFactorSet* find(const std::string& device, const std::string& framework,
-                              const std::string& dtype) const;
+  const FactorTable* find(const std::string& device, const std::string& framework,
+                          const std::string& dtype) const;
 
   KernelFactorsLibrary files_;
 };

@@ -11,7 +11,7 @@
 
 #include "calib/fitted/gpu/attention_factors_library.hpp"
 #include "calib/fitted/gpu/gemm_factors_library.hpp"
-#include "calib/fitted/gpu/kernel_factors_file.hpp"
+#include "calib/fitted/gpu/kernel_factors_library.hpp"
 
 namespace foretell {
 

@@ -36,8 +36,8 @@ CollectiveFactors choose_collectives(const GpuDeviceSpec& device, const GpuFacto
   const KernelChoice& choice = kernel_libraries().choice();
   const std::string& own = kernel_libraries().of_networks(library).custom_sums;
   const std::string& sums = own.empty() ? choice.custom_sums : own;
-  const KernelFactorSet nccl = known.choose(device, {choice.collectives}).set;
-  const KernelFactorSet custom = known.choose(device, {sums + " graph"}).set;
+  const FactorTable nccl = known.choose(device, {choice.collectives}).set;
+  const FactorTable custom = known.choose(device, {sums + " graph"}).set;
   return {link_factors(nccl),
           link_factors(custom),
           {nccl.interval_low, nccl.interval_high},

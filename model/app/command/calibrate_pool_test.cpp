@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "calib/fitted/gpu/gemm_factors_library.hpp"
-#include "calib/fitted/gpu/kernel_factors_file.hpp"
+#include "calib/fitted/gpu/kernel_factors_library.hpp"
 #include "calib/fitted/shared/factors_folder.hpp"
 #include "hw/spec/gpu/gpu_catalog.hpp"
 #include "model/app/command/testing/command_runner.hpp"
@@ -64,7 +64,7 @@ class CalibratePool : public testing::Test {
 
   std::size_t stated(const std::string& table) const {
     const KernelFactorsLibrary library(folder.file("factors/gpu/gemm"));
-    const KernelFactorSet* set = library.find("h100-sxm", table);
+    const FactorTable* set = library.find("h100-sxm", table);
     return set == nullptr ? 1000 : set->stated.own.size();
   }
 

@@ -237,8 +237,8 @@ double watts_in(const std::string& text) {
 
 // Power for an operation of a type at the full rate, over what one costs.
 double power_for(const GpuDeviceSpec& device, const std::string& type, const std::string& factors) {
-  const double pj = load_gpu_energy(device, factors).factors.matrix_16;
-  return device.power.value() / device.matrix_rate.at(type) / pj;
+  const EnergyPerFlop each = load_gpu_energy(device, factors).factors.matrix_16;
+  return device.power.value() / device.matrix_rate.at(type) / each.value();
 }
 
 // Has the board less power for an operation of a type than the one that its factors of products

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "calib/fitted/gpu/gemm_factors_library.hpp"
-#include "calib/fitted/gpu/kernel_factors_file.hpp"
+#include "calib/fitted/gpu/kernel_factors_library.hpp"
 #include "calib/fitted/gpu/transfer_intervals.hpp"
 #include "calib/fitted/shared/factors_folder.hpp"
 #include "calib/validate/interval_estimate.hpp"
