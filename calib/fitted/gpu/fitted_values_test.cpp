@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <map>
 
-#include "calib/fitted/gpu/gemm_factors_library.hpp"
+#include "calib/fitted/gpu/gemm_factors_choice.hpp"
 #include "calib/fitted/gpu/kernel_factors_library.hpp"
 #include "calib/fitted/shared/factors_folder.hpp"
 #include "hw/spec/shared/data_folder.hpp"

@@ -7,6 +7,12 @@
 #include <tuple>
 #include <utility>
 
+#include "calib/fitted/gpu/attention_block_factors.hpp"
+#include "calib/fitted/gpu/attention_factors.hpp"
+#include "calib/fitted/gpu/gemm_factors.hpp"
+#include "calib/fitted/gpu/layer_kernel_factors.hpp"
+#include "calib/fitted/gpu/link_factors.hpp"
+#include "calib/fitted/shared/factors_folder.hpp"
 #include "hw/spec/gpu/gpu_catalog.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/number_text.hpp"
@@ -21,6 +27,8 @@ namespace fs = std::filesystem;
 const FactorRules kKernelRules{{"version", "held_out", "interval80"}};
 
 }  // namespace
+
+fs::path kernel_factors_folder(const std::string& kind) { return factors_folder() / "gpu" / kind; }
 
 FactorFile parse_kernel_factors(const std::string& text, const std::string& shown_as,
                                 FieldList* fields) {
@@ -42,7 +50,32 @@ FactorTexts factor_texts(const FieldList& fields) {
   return texts;
 }
 
-KernelFactorsLibrary::KernelFactorsLibrary(const fs::path& folder, FieldList* fields)
+namespace {
+
+template <class Factors>
+FactorFile parse_as(const std::string& text, const std::string& shown_as) {
+  Factors factors;
+  FieldList list;
+  fields(list, factors);
+  return parse_kernel_factors(text, shown_as, &list);
+}
+
+// Single operators have products and passes, whose factors differ.
+FactorFile parse_kind(const std::string& kind, const std::string& text,
+                      const std::string& shown_as) {
+  if (kind == "gemm") return parse_as<GemmFactors>(text, shown_as);
+  if (kind == "attention") return parse_as<AttentionFactors>(text, shown_as);
+  if (kind == "attention_block") return parse_as<AttentionBlockFactors>(text, shown_as);
+  if (kind == "collective") return parse_as<LinkFactors>(text, shown_as);
+  for (const char* layers : {"experts", "mla", "mla_products", "state_space", "expert_exchange"}) {
+    if (kind == layers) return parse_as<LayerKernelFactors>(text, shown_as);
+  }
+  return parse_kernel_factors(text, shown_as);
+}
+
+}  // namespace
+
+KernelFactorsLibrary::KernelFactorsLibrary(const fs::path& folder)
     : kind_(folder.filename().string()), transfers_(transfer_intervals_beside(folder)) {
   std::error_code error;
   std::vector<fs::path> paths;
@@ -51,7 +84,7 @@ KernelFactorsLibrary::KernelFactorsLibrary(const fs::path& folder, FieldList* fi
   }
   std::sort(paths.begin(), paths.end());
   for (const fs::path& path : paths) {
-    FactorFile file = parse_kernel_factors(read_text_file(path), path.string(), fields);
+    FactorFile file = parse_kind(kind_, read_text_file(path), path.string());
     (file.device == kCommonDevice ? common_ : files_.emplace_back()) = std::move(file);
   }
   resolve(nullptr);

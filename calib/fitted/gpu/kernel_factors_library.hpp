@@ -34,10 +34,14 @@ struct ChosenFactorSet {
   std::string device;  // that it was fitted on
 };
 
-// All files of a folder, with transfer.yaml beside it.
+// The folder of a kind of kernels: "gemm", "attention", "collective", "operator", "experts", ….
+std::filesystem::path kernel_factors_folder(const std::string& kind);
+
+// All files of a folder, with transfer.yaml beside it. UserError for factors that kernels of its
+// kind do not have.
 class KernelFactorsLibrary {
  public:
-  explicit KernelFactorsLibrary(const std::filesystem::path& folder, FieldList* fields = nullptr);
+  explicit KernelFactorsLibrary(const std::filesystem::path& folder);
 
   // Adds the sets of another folder of the kind whose device and table are not known yet.
   void add_missing(const KernelFactorsLibrary& other);

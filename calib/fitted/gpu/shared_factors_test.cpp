@@ -7,7 +7,7 @@
 #include <fstream>
 #include <map>
 
-#include "calib/fitted/gpu/gemm_factors_library.hpp"
+#include "calib/fitted/gpu/gemm_factors_choice.hpp"
 #include "calib/fitted/gpu/kernel_factors_library.hpp"
 #include "hw/spec/gpu/gpu_catalog.hpp"
 #include "model/base/errors.hpp"
@@ -134,8 +134,8 @@ TEST_F(SharedFiles, ProductsShareInTheSameWay) {
   write("h200-sxm", table +
                         "    like: {device: h100-sxm, table: f bf16, without: [step]}\n"
                         "    factors: {mma_efficiency: {value: 0.7}}\n");
-  GemmFactorsLibrary library(folder);
-  const GemmFactors factors = library.choose(h200, "f", "bf16").set.factors;
+  KernelFactorsLibrary library(folder);
+  const GemmFactors factors = choose_gemm(library, h200, "f", "bf16").set.factors;
   EXPECT_EQ(factors.launch, Seconds(2e-6));
   EXPECT_DOUBLE_EQ(factors.mma_efficiency, 0.7);
   EXPECT_EQ(factors.step, Cycles(0));
@@ -143,7 +143,7 @@ TEST_F(SharedFiles, ProductsShareInTheSameWay) {
   EXPECT_THAT(factor_file_text(parse_kernel_factors(text, "f")),
               HasSubstr("without: [step]}\n    factors:\n      mma_efficiency: {value: 0.7}\n"));
   library.hold_out("h100-sxm");
-  EXPECT_THROW(library.choose(h200, "f", "bf16"), UserError);
+  EXPECT_THROW(choose_gemm(library, h200, "f", "bf16"), UserError);
 }
 
 }  // namespace

@@ -19,7 +19,6 @@ constexpr double kKibPerMib = 1024;
 constexpr double kMib = 1048576;
 constexpr double kGiga = 1e9;
 constexpr double kMm2PerCm2 = 100;
-constexpr double kLanesOfSm = 128;  // of most dies that the parts are fitted to
 constexpr const char* kNodeOfFactors = "4nm";
 
 std::vector<std::string> keys_of(const Node& map) {
@@ -141,7 +140,8 @@ class Dies {
         number("core.vector.lanes") + number("core.scalar.lanes") + number("core.gpsimd.lanes");
     const double mib = (number("core.sbuf.capacity") + number("core.psum.capacity")) / kMib;
     return {{"cores: tensor engines", cores * array * sizes.multiply_add},
-            {"cores: engines of lanes", cores * lanes / kLanesOfSm * sizes.sm},
+            {"cores: engines of lanes",
+             cores * lanes / required_number(common(), "lanes_of_sm") * sizes.sm},
             {"cores: SBUF and PSUM", cores * mib * sizes.mib},
             {"memory interfaces", required_number(*unpublished_, "interfaces") * sizes.interface},
             {"host interface, links", sizes.base}};

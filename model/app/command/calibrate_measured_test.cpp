@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "calib/fitted/gpu/gemm_factors_library.hpp"
+#include "calib/fitted/gpu/gemm_factors_choice.hpp"
 #include "calib/fitted/gpu/kernel_factors_library.hpp"
 #include "calib/import/read_measurements.hpp"
 #include "calib/measurements/testing/example_measurement.hpp"
@@ -24,7 +24,9 @@ class CalibrateMeasured : public testing::Test {
  protected:
   CalibrateMeasured() {
     device = GpuCatalog().load("l40s").spec.device;
-    truth = GemmFactorsLibrary(gemm_factors_folder()).choose(device, "trtllm", "bf16").set.factors;
+    truth =
+        choose_gemm(KernelFactorsLibrary(kernel_factors_folder("gemm")), device, "trtllm", "bf16")
+            .set.factors;
     truth.dram_efficiency /= kSlower;
   }
 

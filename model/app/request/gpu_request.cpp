@@ -250,7 +250,7 @@ bool has_less_power(const GpuRequest& resolved, const KernelLibrary& library) {
   const std::string type(to_string(resolved.precision.matmul_compute));
   if (device.matrix_rate.count(type) == 0) return false;
   const std::string from =
-      GpuFactorTables::of(factors)->gemm().choose(device, library.id, type).device;
+      choose_gemm(GpuFactorTables::of(factors)->kernels("gemm"), device, library.id, type).device;
   const GpuDeviceSpec* measured = find_published_device(from);
   if (measured == nullptr || from == device.id || measured->matrix_rate.count(type) == 0)
     return false;

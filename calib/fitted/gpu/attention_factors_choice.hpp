@@ -2,7 +2,6 @@
 // library, phase and data types.
 #pragma once
 
-#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -20,29 +19,12 @@ struct ChosenAttentionFactors {
   double interval_high = 1;
 };
 
-class AttentionFactorsLibrary {
- public:
-  explicit AttentionFactorsLibrary(const std::filesystem::path& folder) : files_(folder) {}
-
-  void add_missing(const AttentionFactorsLibrary& other) { files_.add_missing(other.files_); }
-
-  // The first of `tables` that was fitted on the device, else on the nearest chip
-  // (KernelFactorsLibrary::choose). From another chip the launch follows the floor of the chip and
-  // the matrix pipe its reachable rate.
-  ChosenAttentionFactors choose(const GpuDeviceSpec& device,
-                                const std::vector<std::string>& tables) const;
-
-  // Whether a table was fitted on any device.
-  bool knows(const std::string& table) const { return files_.knows(table); }
-
-  // Leaves what was fitted on a device out of account.
-  void hold_out(const std::string& device) { files_.hold_out(device); }
-
- private:
-  KernelFactorsLibrary files_;
-};
-
-std::filesystem::path attention_factors_folder();
+// The first of `tables` that was fitted on the device, else on the nearest chip
+// (KernelFactorsLibrary::choose). From another chip the launch follows the floor of the chip and
+// the matrix pipe its reachable rate.
+ChosenAttentionFactors choose_attention(const KernelFactorsLibrary& library,
+                                        const GpuDeviceSpec& device,
+                                        const std::vector<std::string>& tables);
 
 // What is left without any fitted number: full rates, no latency but `launch`. The exponentials of
 // the special function units are hidden by the products as far as these take longer.
