@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 
+#include "calib/fitted/shared/die_area.hpp"
 #include "hw/spec/shared/catalog.hpp"
 #include "hw/spec/shared/data_folder.hpp"
 #include "model/config/document.hpp"
@@ -55,7 +56,7 @@ KnownDies known_dies() {
     die.stacked = interface.required("interface", memory).as_text("interface") == "stack";
     die.area = required_number(one, "area");
     die.sms = required_number(one, "sms");
-    die.array = required_number(one, "array") / 512;
+    die.array = required_number(one, "array") / kMultiplyAddsOfArray;
     constexpr double kKibPerMib = 1024;
     die.sram = die.sms *
                    (required_number(common, "registers_kib") + required_number(one, "l1_kib")) /

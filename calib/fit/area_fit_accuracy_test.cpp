@@ -5,6 +5,7 @@
 #include <set>
 
 #include "calib/fit/area_fit.hpp"
+#include "calib/fitted/shared/factor_file.hpp"
 #include "calib/fitted/shared/factors_folder.hpp"
 #include "hw/spec/shared/catalog.hpp"
 #include "model/config/document.hpp"
@@ -31,14 +32,13 @@ TEST(DieAreaAccuracy, DiesThatNothingWasChosenOn) {
 
 // The file of factors holds what the dies say.
 TEST(DieAreaAccuracy, FactorsAreThoseOfTheFit) {
-  const Node factors =
-      load_document(factors_folder() / "area" / "gpu.yaml").required("factors", "");
+  const std::string path = (factors_folder() / "area" / "gpu.yaml").string();
+  const FactorTexts factors = parse_factor_file(read_text_file(path), path).tables.at(0).factors;
   const FittedArea fitted = fitted_area();
   for (std::size_t i = 0; i < fitted.parts.size(); ++i) {
-    const char* name = area_part_names().at(i);
-    const double stated = parse_quantity(
-        factors.required(name, "").required("value", name).as_text(name), Dimension{});
-    EXPECT_NEAR(fitted.parts.at(i) / stated, 1, 2e-3) << name;
+    EXPECT_EQ(factors.at(i).first, area_part_names().at(i));
+    const double stated = parse_quantity(factors.at(i).second, Dimension{});
+    EXPECT_NEAR(fitted.parts.at(i) / stated, 1, 2e-3) << factors.at(i).first;
   }
   const Node nodes = load_document(hw_folder() / "process" / "nodes.yaml").required("nodes", "");
   const auto logic = [&](const char* node) {

@@ -1,7 +1,5 @@
 #include "calib/fit/evidence.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 
@@ -29,6 +27,14 @@ FreeFactor factor_around(const Field& field, const Belief& belief) {
 }
 
 }  // namespace
+
+std::vector<std::string> trade_offs_of(const FitResult& result) {
+  std::vector<std::string> texts;
+  for (const Correlation& pair : result.correlations) {
+    texts.push_back(trade_off_text(pair.first, pair.second, pair.value));
+  }
+  return texts;
+}
 
 std::vector<std::string> positive_fields(const FieldList& fields) {
   std::vector<std::string> names;
@@ -94,13 +100,12 @@ FitEvidence evidence_around(FieldList& fields, const std::vector<std::string>& f
           factor.prior + factor.width * (sample_quantile(draws, j, tail) - median);
       return text_of(fields.at(free[j]), std::clamp(logarithm, factor.low, factor.high));
     };
-    evidence.interval80.push_back({free[j], bound(kLowTail), bound(kHighTail)});
-    if (sample_deviation(draws, j) > kIdentified) evidence.not_identified.push_back(free[j]);
+    evidence.interval80.push_back(
+        {free[j], bound(kLowTail), bound(kHighTail), sample_deviation(draws, j) <= kIdentified});
     for (std::size_t other = 0; other < j; ++other) {
       const double correlation = sample_correlation(draws, other, j);
       if (std::abs(correlation) <= kStrongCorrelation) continue;
-      evidence.trade_offs.push_back(
-          fmt::format("{} and {}: {:+.2f}", free[other], free[j], correlation));
+      evidence.trade_offs.push_back(trade_off_text(free[other], free[j], correlation));
     }
   }
   assign_logarithms(fields, free, here);

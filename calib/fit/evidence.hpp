@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "calib/fit/fit.hpp"
-#include "calib/fitted/shared/fit_evidence.hpp"
+#include "calib/fitted/shared/factor_file.hpp"
 #include "model/config/fields.hpp"
 
 namespace foretell {
@@ -30,6 +30,9 @@ struct Belief {
 };
 // Nothing but where the search starts and how far it may go: the width is the unit of its steps.
 inline constexpr Belief kNoBelief{1, 3, 0, Loss::kMeanRelative};
+
+// "step and prologue: -0.91" for each of two factors that trade off.
+std::vector<std::string> trade_offs_of(const FitResult& result);
 
 // The names of the fields that are above zero.
 std::vector<std::string> positive_fields(const FieldList& fields);

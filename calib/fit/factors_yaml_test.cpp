@@ -56,7 +56,6 @@ TEST(FactorsYaml, ReadsBackAsAFittedFile) {
   EXPECT_DOUBLE_EQ(file.factors.call_overhead.value(), 223.5e-6);
   EXPECT_DOUBLE_EQ(file.factors.sdk_engine_time.at("2.9"), 1.2);
   EXPECT_EQ(file.provenance.at("call_overhead").interval80, "200 us .. 250 us");
-  EXPECT_EQ(file.provenance.at("call_overhead").status, "fitted");
   EXPECT_THAT(file.provenance.at("sdk_engine_time.2.14").fitted_on, HasSubstr("nothing"));
 }
 
@@ -70,27 +69,27 @@ TEST(FactorsYaml, AFactorOfAnotherDeviceStaysNeutral) {
 // Another fit answers for them; this one may not lose them.
 TEST(FactorsYaml, FactorsThatTheFitDoesNotFreeAreCarriedOver) {
   FactorsFile so_far = parse_factors(yaml_for("one"), "one.yaml");
-  EXPECT_EQ(so_far.provenance.at("hop_latency").status, "provisional");
+  EXPECT_EQ(so_far.provenance.at("hop_latency").interval80, "");
   so_far.factors.hop_latency = Seconds(1.27e-6);
-  so_far.provenance.at("hop_latency") = {"decode rows", "1.2 us .. 1.3 us", "fitted"};
+  so_far.provenance.at("hop_latency") = {"decode rows", "1.2 us .. 1.3 us", false};
   so_far.factors.sdk_batched_prefill_time["2.18.0"] = 1.32;
-  so_far.provenance["sdk_batched_prefill_time.2.18.0"] = {"prefill rows", "", "provisional"};
+  so_far.provenance["sdk_batched_prefill_time.2.18.0"] = {"prefill rows", "", true};
   so_far.factors.call_overhead = Seconds(1);
   const FactorsFile file = parse_factors(yaml_for("one", &so_far), "one.yaml");
   EXPECT_DOUBLE_EQ(file.factors.hop_latency.value(), 1.27e-6);
   EXPECT_EQ(file.provenance.at("hop_latency").interval80, "1.2 us .. 1.3 us");
   EXPECT_EQ(file.provenance.at("hop_latency").fitted_on, "decode rows");
   EXPECT_DOUBLE_EQ(file.factors.sdk_batched_prefill_time.at("2.18.0"), 1.32);
-  EXPECT_EQ(file.provenance.at("sdk_batched_prefill_time.2.18.0").status, "provisional");
+  EXPECT_EQ(file.provenance.at("sdk_batched_prefill_time.2.18.0").interval80, "");
+  EXPECT_FALSE(file.provenance.at("hop_latency").is_identified);
   EXPECT_DOUBLE_EQ(file.factors.call_overhead.value(), 223.5e-6);
 }
 
-TEST(FactorsYaml, SaysWhatEachMeansAndWhatTradesOff) {
-  const std::string text = yaml_for("one");
-  EXPECT_THAT(text, HasSubstr("# Meaning of call_overhead.\n  call_overhead:"));
-  EXPECT_THAT(text, HasSubstr("# call_overhead and clock_derate trade off against each other: "
-                              "correlation -0.91.\n"));
-  EXPECT_THAT(text, HasSubstr("# Rows fit: 12.\n"));
+TEST(FactorsYaml, SaysHowSureTheFitIsAndWhatTradesOff) {
+  const FactorTable table = parse_factor_file(yaml_for("one"), "one.yaml").tables.at(0);
+  EXPECT_THAT(table.evidence.trade_offs,
+              testing::ElementsAre("call_overhead and clock_derate: -0.91"));
+  EXPECT_THAT(table.evidence.residuals, testing::ElementsAre("Rows fit: 12."));
 }
 
 }  // namespace

@@ -78,7 +78,9 @@ struct AttentionRowPredictor::Kernels {
 };
 
 AttentionRowPredictor::AttentionRowPredictor(AttentionRowOptions options)
-    : options_(std::move(options)), devices_(options_.set), factors_(attention_factors_folder()) {
+    : options_(std::move(options)),
+      devices_(options_.set),
+      factors_(kernel_factors_folder("attention")) {
   if (!options_.held_out_device.empty()) {
     factors_.hold_out(devices_.catalog().find_device(options_.held_out_device));
   }
@@ -94,8 +96,8 @@ const AttentionRowPredictor::Kernels& AttentionRowPredictor::kernels_of(const At
   const AttentionType type = attention_type(row.dtype, row.cache_dtype);
   check_type(gpu, type);
   if (!factors_.knows(table)) check_framework(row.framework);
-  const ChosenAttentionFactors chosen =
-      factors_.choose(gpu, attention_tables(gpu.architecture, row.framework, type, row.shape));
+  const ChosenAttentionFactors chosen = choose_attention(
+      factors_, gpu, attention_tables(gpu.architecture, row.framework, type, row.shape));
   const bool borrowed = chosen.device != gpu.id || chosen.table != table;
   const Kernels kernels{gpu,
                         library_of_table(gpu.architecture, chosen.table),

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "calib/fitted/gpu/attention_factors_library.hpp"
+#include "calib/fitted/gpu/attention_factors_choice.hpp"
 #include "model/predict/row_programs.hpp"
 #include "model/timing/gpu/attention_timing.hpp"
 
@@ -50,7 +50,7 @@ class AttentionRowPredictor {
 
   AttentionRowOptions options_;
   RowDevices devices_;
-  AttentionFactorsLibrary factors_;
+  KernelFactorsLibrary factors_;
   std::map<std::string, std::unique_ptr<Kernels>> kernels_;
 };
 

@@ -38,7 +38,7 @@ bool is_custom(const CollectiveRow& row) {
 
 CollectiveRowPredictor::CollectiveRowPredictor(std::vector<std::string> set,
                                                const std::string& held_out_device)
-    : devices_(std::move(set)), factors_(collective_factors_folder()) {
+    : devices_(std::move(set)), factors_(kernel_factors_folder("collective")) {
   if (!held_out_device.empty()) factors_.hold_out(devices_.catalog().find_device(held_out_device));
 }
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "calib/fitted/gpu/kernel_factors_file.hpp"
+#include "calib/fitted/gpu/kernel_factors_library.hpp"
 #include "model/predict/row_programs.hpp"
 #include "model/timing/gpu/gpu_collective_timing.hpp"
 

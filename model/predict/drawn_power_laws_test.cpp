@@ -16,12 +16,12 @@ namespace {
 DeviceEnergy some_energy() {
   DeviceEnergy energy;
   energy.facts.active_idle = Watts(60);
-  energy.factors.matrix_16 = 0.5;
-  energy.factors.matrix_32 = 1.2;
-  energy.factors.vector = 1.5;
-  energy.factors.exponential = 15;
-  energy.factors.dram = 60;
-  energy.factors.sram = 2;
+  energy.factors.matrix_16 = EnergyPerFlop(0.5);
+  energy.factors.matrix_32 = EnergyPerFlop(1.2);
+  energy.factors.vector = EnergyPerFlop(1.5);
+  energy.factors.exponential = Picojoules(15);
+  energy.factors.dram = EnergyPerByte(60);
+  energy.factors.sram = EnergyPerByte(2);
   return energy;
 }
 

@@ -72,8 +72,9 @@ bool parse_sustained(const std::string& text) {
 namespace {
 
 // Kernel libraries with a table of factors, and those of which more than that is known.
-std::vector<std::string> known_frameworks(const GemmFactorsLibrary& factors) {
-  std::vector<std::string> names = factors.frameworks();
+std::vector<std::string> known_frameworks(const KernelFactorsLibrary& factors) {
+  std::vector<std::string> names = factors.tables();
+  for (std::string& name : names) name = framework_of(name);
   for (const KernelLibrary& library : kernel_libraries().all()) {
     if (library.has_products()) names.push_back(library.id);
   }
@@ -119,7 +120,7 @@ struct GemmRowPredictor::Kernels {
 GemmRowPredictor::GemmRowPredictor(GemmRowOptions options)
     : options_(std::move(options)),
       devices_(options_.set),
-      factors_(gemm_factors_folder()),
+      factors_(kernel_factors_folder("gemm")),
       frameworks_(known_frameworks(factors_)) {
   if (!options_.held_out_device.empty()) {
     factors_.hold_out(devices_.catalog().find_device(options_.held_out_device));
@@ -138,7 +139,7 @@ GemmRowPredictor::Kernels& GemmRowPredictor::kernels_of(const GemmRow& row) {
   const GpuDeviceSpec& gpu = devices_.find(row.gpu);
   const GemmType& type = gemm_type(row.dtype);
   check_type(gpu, type);
-  ChosenGemmFactors chosen = factors_.choose(gpu, row.framework, row.dtype);
+  ChosenGemmFactors chosen = choose_gemm(factors_, gpu, row.framework, row.dtype);
   apply_conditions(options_, gpu, chosen.set.factors);
   auto kernels = std::make_unique<Kernels>(
       gpu, row.framework.empty() ? kernel_libraries().choice().networks : row.framework, type,

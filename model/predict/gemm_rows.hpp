@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "calib/fitted/gpu/gemm_factors_library.hpp"
+#include "calib/fitted/gpu/gemm_factors_choice.hpp"
 #include "model/predict/row_programs.hpp"
 #include "model/timing/gpu/gemm_timing.hpp"
 
@@ -63,7 +63,7 @@ class GemmRowPredictor {
 
   GemmRowOptions options_;
   RowDevices devices_;
-  GemmFactorsLibrary factors_;
+  KernelFactorsLibrary factors_;
   std::vector<std::string> frameworks_;  // that a row may name
   std::map<std::string, std::unique_ptr<Kernels>> kernels_;
 };

@@ -123,8 +123,8 @@ void LayerRowPredictor::follow_release(const ChosenFactorSet& found, const Layer
                                        const GpuDeviceSpec& device,
                                        LayerKernelFactors& factors) const {
   if (found.device == device.id || found.set.version == row.version) return;
-  for (const KernelFactorsFile& file : factors_.files()) {
-    const KernelFactorSet* same = factors_.find(file.device, found.set.table);
+  for (const FactorFile& file : factors_.files()) {
+    const FactorTable* same = factors_.find(file.device, found.set.table);
     const GpuDeviceSpec* chip = find_published_device(file.device);
     if (same == nullptr || chip == nullptr || same->version != row.version) continue;
     LayerKernelFactors of_release;

@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-#include "calib/fitted/gpu/kernel_factors_file.hpp"
+#include "calib/fitted/gpu/kernel_factors_library.hpp"
 #include "calib/fitted/gpu/layer_kernel_factors.hpp"
 #include "hw/spec/gpu/gpu_spec.hpp"
 #include "hw/spec/gpu/layer_kernel_facts.hpp"

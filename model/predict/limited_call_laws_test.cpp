@@ -46,7 +46,7 @@ class LimitedCallLaws : public testing::Test {
 
   // From now on, of a board whose switched operations take `factor` of the energy.
   void switch_for(double factor) {
-    asked_ = changed_energy(energy_, {factor, 1, 0});
+    asked_ = changed_energy(energy_, {factor, 1, EnergyPerByte()});
     differs_ = true;
   }
 

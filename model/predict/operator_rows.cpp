@@ -197,8 +197,8 @@ OperatorRow less_of(const OperatorRow& row) {
 OperatorRowPredictor::OperatorRowPredictor(OperatorRowOptions options)
     : options_(std::move(options)),
       devices_(options_.set),
-      factors_(operator_factors_folder()),
-      products_(gemm_factors_folder()) {
+      factors_(kernel_factors_folder("operator")),
+      products_(kernel_factors_folder("gemm")) {
   if (!options_.held_out_device.empty()) {
     const std::string held_out = devices_.catalog().find_device(options_.held_out_device);
     factors_.hold_out(held_out);
@@ -241,7 +241,7 @@ const OperatorRowPredictor::Kernels& OperatorRowPredictor::kernels_of(const Oper
   double high = 1;
   std::string note;
   if (is_product(*row.op) && !on_vector_pipe(row) && factors_.find(gpu.id, table) == nullptr) {
-    const ChosenGemmFactors chosen = products_.choose(gpu, row.framework, row.dtype);
+    const ChosenGemmFactors chosen = choose_gemm(products_, gpu, row.framework, row.dtype);
     factors.product.gemm = chosen.set.factors;
     low = chosen.set.interval_low;
     high = chosen.set.interval_high;

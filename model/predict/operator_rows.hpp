@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "calib/fitted/gpu/gemm_factors_library.hpp"
-#include "calib/fitted/gpu/kernel_factors_file.hpp"
+#include "calib/fitted/gpu/gemm_factors_choice.hpp"
+#include "calib/fitted/gpu/kernel_factors_library.hpp"
 #include "calib/fitted/gpu/operator_factors.hpp"
 #include "model/mapping/gpu/convolution_kernels.hpp"
 #include "model/predict/row_programs.hpp"
@@ -104,7 +104,7 @@ class OperatorRowPredictor {
   OperatorRowOptions options_;
   RowDevices devices_;
   KernelFactorsLibrary factors_;
-  GemmFactorsLibrary products_;
+  KernelFactorsLibrary products_;
   std::map<std::string, Kernels> kernels_;
 };
 

@@ -89,11 +89,14 @@ TEST(FrontEndLaws, ManyAnswersDelayARequest) {
   rules.host_per_request = Seconds(0.01);
   rules.host_per_answer = Seconds(0.002);
   const Distribution answers = Distribution::uniform(40, 60);
-  const double alone = ttft_of(serve_clients(1, 20, always(100), answers, rules, 0.001)).mean;
+  const double alone =
+      ttft_of(serve_clients(1, 20, always(100), answers, rules, 0.001)).mean.value();
   EXPECT_NEAR(alone, 0.011, 1e-6);
-  const double among = ttft_of(serve_clients(16, 320, always(100), answers, rules, 0.001)).mean;
+  const double among =
+      ttft_of(serve_clients(16, 320, always(100), answers, rules, 0.001)).mean.value();
   rules.host_per_answer = Seconds(0);
-  const double without = ttft_of(serve_clients(16, 320, always(100), answers, rules, 0.001)).mean;
+  const double without =
+      ttft_of(serve_clients(16, 320, always(100), answers, rules, 0.001)).mean.value();
   EXPECT_GT(among, without + 0.25 * 15 * 0.002);
   EXPECT_LE(among, without + 15 * 0.002 + 0.001);
 }
@@ -115,7 +118,7 @@ TEST(FrontEndLaws, AHostThatWorksAheadTakesNewRequestsAStepLater) {
     setup.load = &load;
     setup.serving.rules = rules;
     setup.serving.timer = &timer;
-    return ttft_of(run_service(setup)).mean;
+    return ttft_of(run_service(setup)).mean.value();
   };
   EXPECT_NEAR(mean_first(false, 20, 100), 1.5 * kStep, 0.03 * kStep);  // twenty in service
   EXPECT_NEAR(mean_first(true, 20, 100), 2.5 * kStep, 0.03 * kStep);

@@ -6,13 +6,13 @@
 namespace foretell {
 namespace {
 
-constexpr double kLowest = 1e-7;  // seconds; what is below counts as this
-constexpr double kHighest = 1e7;
+constexpr Seconds kLowest(1e-7);  // what is below counts as this
+constexpr Seconds kHighest(1e7);
 constexpr double kWidth = 1.001;  // of a bucket, upper edge over lower
 
-std::size_t bucket_of(double seconds) {
+std::size_t bucket_of(Seconds time) {
   static const double kScale = 1 / std::log(kWidth);
-  const double bounded = std::clamp(seconds, kLowest, kHighest);
+  const Seconds bounded = std::clamp(time, kLowest, kHighest);
   return static_cast<std::size_t>(std::log(bounded / kLowest) * kScale);
 }
 
@@ -20,18 +20,18 @@ std::size_t bucket_of(double seconds) {
 
 LogHistogram::LogHistogram() : buckets_(bucket_of(kHighest) + 1) {}
 
-void LogHistogram::add(double seconds, std::int64_t count) {
-  if (seconds != last_) {
-    last_ = seconds;
-    last_bucket_ = bucket_of(seconds);
+void LogHistogram::add(Seconds time, std::int64_t count) {
+  if (time != last_) {
+    last_ = time;
+    last_bucket_ = bucket_of(time);
   }
   buckets_[last_bucket_] += count;
   count_ += count;
-  sum_ += seconds * static_cast<double>(count);
+  sum_ += time * static_cast<double>(count);
 }
 
-double LogHistogram::quantile(double share) const {
-  if (count_ == 0) return 0;
+Seconds LogHistogram::quantile(double share) const {
+  if (count_ == 0) return Seconds(0);
   const auto rank = std::max<std::int64_t>(
       1, static_cast<std::int64_t>(std::ceil(share * static_cast<double>(count_))));
   std::int64_t seen = 0;

@@ -87,7 +87,7 @@ TEST(RoomLaws, WithRoomForAllNothingChanges) {
     asked.room_first = false;
     const ServiceResult at_once = served(asked);
     EXPECT_EQ(first.end, at_once.end);
-    EXPECT_EQ(ttft_of(first).mean, ttft_of(at_once).mean);
+    EXPECT_EQ(ttft_of(first).mean.value(), ttft_of(at_once).mean.value());
     EXPECT_EQ(longest_wait(first), longest_wait(at_once));
   }
 }

@@ -125,7 +125,7 @@ ServiceResult run_service(const ServiceSetup& setup) {
     if (group.timer != setup.serving.timer) result.executed_steps += group.timer->executed();
   }
   if (result.end > Seconds(0)) {
-    result.kv_share_seconds /= result.end.value() * static_cast<double>(workers.size());
+    result.kv_share = result.kv_share_time / (result.end * static_cast<double>(workers.size()));
   }
   return std::move(state.result);
 }

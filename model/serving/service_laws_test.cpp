@@ -119,11 +119,11 @@ TEST(ServiceLaws, ALookEveryFewStepsDelaysFirstTokensByHalfOfIt) {
   const ServiceResult late = run_service(setup_of(load, rules, timer));
   const Statistic delayed = ttft_of(late);
   EXPECT_EQ(late.answered, 4000);
-  EXPECT_LE(delayed.p99, at_once.p99 + kInterval * kStep);
-  EXPECT_GT(delayed.mean - at_once.mean, 0.25 * kInterval * kStep);
-  EXPECT_LT(delayed.mean - at_once.mean, 0.55 * kInterval * kStep);
+  EXPECT_LE(delayed.p99, at_once.p99 + Seconds(kInterval * kStep));
+  EXPECT_GT((delayed.mean - at_once.mean).value(), 0.25 * kInterval * kStep);
+  EXPECT_LT((delayed.mean - at_once.mean).value(), 0.55 * kInterval * kStep);
   const Load rare = poisson(0.01, 50, Distribution::certain(16), Distribution::certain(4));
-  EXPECT_NEAR(ttft_of(run_service(setup_of(rare, rules, timer))).p50, kStep, 1e-6);
+  EXPECT_NEAR(ttft_of(run_service(setup_of(rare, rules, timer))).p50.value(), kStep, 1e-6);
 }
 
 // Tokens that leave in groups of N: the first comes with its group, N - 1 steps later; the service
@@ -138,12 +138,13 @@ TEST(ServiceLaws, TheFirstTokenComesWithItsGroup) {
   rules.stream_interval = kGroup;
   const ServiceResult grouped = run_service(setup_of(load, rules, timer));
   EXPECT_DOUBLE_EQ(grouped.end.value(), single.end.value());
-  EXPECT_NEAR(ttft_of(grouped).mean - ttft_of(single).mean, (kGroup - 1) * kStep, 1e-6);
+  EXPECT_NEAR(ttft_of(grouped).mean.value() - ttft_of(single).mean.value(), (kGroup - 1) * kStep,
+              1e-6);
   rules.first_at_once = true;
   const ServiceResult early = run_service(setup_of(load, rules, timer));
   EXPECT_DOUBLE_EQ(early.end.value(), single.end.value());
-  EXPECT_NEAR(ttft_of(early).mean, ttft_of(single).mean, 1e-9);
-  EXPECT_NEAR(tpot_of(early).mean, tpot_of(single).mean, 1e-9);
+  EXPECT_NEAR(ttft_of(early).mean.value(), ttft_of(single).mean.value(), 1e-9);
+  EXPECT_NEAR(tpot_of(early).mean.value(), tpot_of(single).mean.value(), 1e-9);
   rules.first_at_once = false;
   const Load brief = closed(1, 20, 16, 4);
   const ServiceResult whole = run_service(setup_of(brief, rules, timer));
@@ -158,8 +159,8 @@ TEST(ServiceLaws, LaunchesBoundStepsWithoutAGraph) {
   rules.host_per_launch = Seconds(50e-6);  // 100 of them: 5 ms
   rules.graph_sizes = {1, 2, 4};
   const ServiceResult result = run_service(setup_of(load, rules, timer));
-  EXPECT_NEAR(ttft_of(result).mean, 0.005, 1e-6);  // a prompt: no graph
-  EXPECT_NEAR(tpot_of(result).mean, 0.001, 1e-6);  // a decode: one
+  EXPECT_NEAR(ttft_of(result).mean.value(), 0.005, 1e-6);  // a prompt: no graph
+  EXPECT_NEAR(tpot_of(result).mean.value(), 0.001, 1e-6);  // a decode: one
 }
 
 // One request at a time, answered in one step: a queue with one server.
@@ -171,7 +172,7 @@ TEST(ServiceLaws, WaitsLikeAQueueWithFixedService) {
   PlainTimer timer(kService, 0);
   const ServiceResult result = run_service(setup_of(load, plain_rules(1000, 1, 1000), timer));
   const double expected = kService * (1 + kUse / (2 * (1 - kUse)));  // Pollaczek, Khinchine
-  EXPECT_NEAR(e2e_of(result).mean, expected, 0.01 * expected);
+  EXPECT_NEAR(e2e_of(result).mean.value(), expected, 0.01 * expected);
 }
 
 TEST(ServiceLaws, WaitsLikeAQueueWithExponentialService) {
@@ -188,7 +189,7 @@ TEST(ServiceLaws, WaitsLikeAQueueWithExponentialService) {
   PlainTimer timer(0, kToken);
   const ServiceResult result = run_service(setup_of(load, plain_rules(100'000, 1, 10'000), timer));
   const double expected = service / (1 - kUse);
-  EXPECT_NEAR(e2e_of(result).mean, expected, 0.01 * expected);
+  EXPECT_NEAR(e2e_of(result).mean.value(), expected, 0.01 * expected);
 }
 
 TEST(ServiceLaws, LittlesLawIsExact) {
@@ -219,7 +220,7 @@ TEST(ServiceLaws, TheTimelineHoldsEveryStepAndTheDistributionsEveryRequest) {
   EXPECT_DOUBLE_EQ(decodes, result.batch_sum);
   EXPECT_EQ(steps, result.decode_steps);
   EXPECT_NEAR(tokens, static_cast<double>(result.output_tokens), 20);  // of the last instant
-  const std::vector<double> times = times_at(result, ServedTime::kTtft, {0, 0.5, 0.9, 0.99, 1});
+  const std::vector<Seconds> times = times_at(result, ServedTime::kTtft, {0, 0.5, 0.9, 0.99, 1});
   const Statistic ttft = ttft_of(result);
   EXPECT_EQ(times[1], ttft.p50);
   EXPECT_EQ(times[2], ttft.p90);
@@ -327,8 +328,8 @@ TEST(ServiceLaws, AClosedLoopKeepsItsClientsBusy) {
   const ServiceResult result = run_service(setup_of(load, plain_rules(8192, 64, 4000), timer));
   // All eight start together and stay together: 50 steps of 10 ms each, ten times.
   EXPECT_NEAR(result.end.value(), 10 * 50 * 0.01, 1e-6);
-  EXPECT_NEAR(tpot_of(result).p50, 0.01, 1e-6);
-  EXPECT_NEAR(itl_of(result).p50, 0.01, 1e-5);
+  EXPECT_NEAR(tpot_of(result).p50.value(), 0.01, 1e-6);
+  EXPECT_NEAR(itl_of(result).p50.value(), 0.01, 1e-5);
   EXPECT_NEAR(output_tokens_per_s(result), 8 / 0.01, 1);
 }
 
@@ -337,11 +338,11 @@ TEST(ServiceLaws, HostTimeIsHiddenByOverlapAlone) {
   WorkerRules rules = plain_rules(8192, 64, 4000);
   rules.host_per_step = Seconds(0.004);
   PlainTimer timer(0.01, 0);
-  EXPECT_NEAR(tpot_of(run_service(setup_of(load, rules, timer))).mean, 0.014, 1e-6);
+  EXPECT_NEAR(tpot_of(run_service(setup_of(load, rules, timer))).mean.value(), 0.014, 1e-6);
   rules.overlap = true;
-  EXPECT_NEAR(tpot_of(run_service(setup_of(load, rules, timer))).mean, 0.01, 1e-6);
+  EXPECT_NEAR(tpot_of(run_service(setup_of(load, rules, timer))).mean.value(), 0.01, 1e-6);
   rules.host_per_step = Seconds(0.03);
-  EXPECT_NEAR(tpot_of(run_service(setup_of(load, rules, timer))).mean, 0.03, 1e-6);
+  EXPECT_NEAR(tpot_of(run_service(setup_of(load, rules, timer))).mean.value(), 0.03, 1e-6);
 }
 
 TEST(ServiceLaws, SeparateDecodeWorkersGetTheCacheOverTheLink) {
@@ -410,14 +411,14 @@ TEST(ServiceLaws, AStepWaitsForTheStageThatIsTaken) {
   const Load load = closed(2, 20, 10, 50);  // a batch of its own for each
   StagedTimer even(0.01, 0, 2);
   const ServiceResult result = run_service(setup_of(load, plain_rules(2048, 8, 1000), even));
-  EXPECT_NEAR(tpot_of(result).mean, 0.01,
+  EXPECT_NEAR(tpot_of(result).mean.value(), 0.01,
               1e-4);  // one is in the first stage, the other in the last
   StagedTimer slow(0.01, 0, 2, 0.002);
-  EXPECT_NEAR(tpot_of(run_service(setup_of(load, plain_rules(2048, 8, 1000), slow))).mean, 0.012,
-              1e-4);
+  EXPECT_NEAR(tpot_of(run_service(setup_of(load, plain_rules(2048, 8, 1000), slow))).mean.value(),
+              0.012, 1e-4);
   const Load four = closed(4, 40, 10, 50);  // two in each batch
-  EXPECT_NEAR(tpot_of(run_service(setup_of(four, plain_rules(2048, 8, 1000), even))).mean, 0.01,
-              1e-4);
+  EXPECT_NEAR(tpot_of(run_service(setup_of(four, plain_rules(2048, 8, 1000), even))).mean.value(),
+              0.01, 1e-4);
 }
 
 TEST(ServiceLaws, OneHostPreparesTheStepsOfAllBatches) {
@@ -426,19 +427,19 @@ TEST(ServiceLaws, OneHostPreparesTheStepsOfAllBatches) {
   rules.host_per_step = Seconds(0.008);
   StagedTimer timer(0.01, 0, 2);
   const Load one = closed(1, 10, 10, 50);
-  EXPECT_NEAR(tpot_of(run_service(setup_of(one, rules, timer))).mean, 0.01, 1e-4);
+  EXPECT_NEAR(tpot_of(run_service(setup_of(one, rules, timer))).mean.value(), 0.01, 1e-4);
   const Load two = closed(2, 20, 10, 50);  // a batch of its own for each
-  EXPECT_NEAR(tpot_of(run_service(setup_of(two, rules, timer))).mean, 0.016, 1e-4);
+  EXPECT_NEAR(tpot_of(run_service(setup_of(two, rules, timer))).mean.value(), 0.016, 1e-4);
   rules.overlap = false;
-  EXPECT_NEAR(tpot_of(run_service(setup_of(one, rules, timer))).mean, 0.018, 1e-4);
+  EXPECT_NEAR(tpot_of(run_service(setup_of(one, rules, timer))).mean.value(), 0.018, 1e-4);
 }
 
 TEST(ServiceLaws, APipelineIsNeverFasterForOneRequestThanTheWhole) {
   const Load load = closed(1, 20, 300, 50);
-  const double whole = e2e_of(staged(load, 1)).mean;
-  const double cut = e2e_of(staged(load, 2)).mean;
+  const double whole = e2e_of(staged(load, 1)).mean.value();
+  const double cut = e2e_of(staged(load, 2)).mean.value();
   EXPECT_NEAR(cut, whole, 1e-6 * whole);
-  EXPECT_NEAR(e2e_of(staged(load, 2, 64, 0.001)).mean, whole + 50 * 0.001, 1e-4 * whole);
+  EXPECT_NEAR(e2e_of(staged(load, 2, 64, 0.001)).mean.value(), whole + 50 * 0.001, 1e-4 * whole);
 }
 
 TEST(ServiceLaws, PipelinesConserveTokensAndBlocks) {

@@ -320,7 +320,7 @@ void ServingWorker::receive(std::size_t arrived) {
 void ServingWorker::sample(Seconds from, Seconds until) {
   ServiceResult& result = state_.result;
   const double share = kv_share();
-  result.kv_share_seconds += share * (until - from).value();
+  result.kv_share_time += share * (until - from);
   const auto running = static_cast<double>(this->running());
   const auto waiting = static_cast<double>(this->waiting());
   const Seconds width = result.timeline_step;
@@ -424,7 +424,7 @@ void ServingWorker::give_token(Sequence* sequence, Seconds now, std::int32_t tok
     last = now;
     state_.first_token_came(now);
   } else if (is_sent) {
-    if (counts) result.itl.add(((now - last) / tokens).value(), tokens);
+    if (counts) result.itl.add((now - last) / tokens, tokens);
     last = now;
   }
   sequence->generated += tokens;

@@ -16,12 +16,12 @@ Statistic statistic_of(std::vector<float> values) {
   if (values.empty()) return statistic;
   double sum = 0;
   for (const float value : values) sum += static_cast<double>(value);
-  statistic.mean = sum / static_cast<double>(values.size());
+  statistic.mean = Seconds(sum / static_cast<double>(values.size()));
   const auto quantile = [&](double share) {
     const auto place =
         values.begin() + static_cast<std::ptrdiff_t>(rank_of(share, values.size()) - 1);
     std::nth_element(values.begin(), place, values.end());
-    return static_cast<double>(*place);
+    return Seconds(static_cast<double>(*place));
   };
   statistic.p50 = quantile(0.5);
   statistic.p90 = quantile(0.9);
@@ -101,16 +101,16 @@ Statistic e2e_of(const ServiceResult& result) {
   return statistic_of(of_answered(result, whole_time));
 }
 
-std::vector<double> times_at(const ServiceResult& result, ServedTime which,
-                             const std::vector<double>& shares) {
+std::vector<Seconds> times_at(const ServiceResult& result, ServedTime which,
+                              const std::vector<double>& shares) {
   std::vector<float> values = of_answered(result, which == ServedTime::kTtft   ? first_time
                                                   : which == ServedTime::kTpot ? token_time
                                                                                : whole_time);
-  std::vector<double> times;
+  std::vector<Seconds> times;
   if (values.empty()) return times;
   std::sort(values.begin(), values.end());
   for (const double share : shares)
-    times.push_back(static_cast<double>(values[rank_of(share, values.size()) - 1]));
+    times.emplace_back(static_cast<double>(values[rank_of(share, values.size()) - 1]));
   return times;
 }
 

@@ -26,11 +26,11 @@ struct ServedRequest {
 };
 
 struct Statistic {
-  double mean = 0;
-  double p50 = 0;
-  double p90 = 0;
-  double p95 = 0;
-  double p99 = 0;
+  Seconds mean;
+  Seconds p50;
+  Seconds p90;
+  Seconds p95;
+  Seconds p99;
 };
 
 // The state of the service over one second of the timeline.
@@ -93,10 +93,11 @@ struct ServiceResult {
   std::int64_t steps = 0;
   double batch_sum = 0;  // decodes of all steps that have some
   std::int64_t decode_steps = 0;
-  double kv_share_seconds = 0;  // share of the blocks in use, over time and all workers
-  Seconds busy;                 // of all workers
-  Joules step_energy;           // of the devices of all workers, above active idle
-  FullWindow full;              // with ServiceSetup::places
+  Seconds kv_share_time;  // share of the blocks in use, over time and all workers
+  double kv_share = 0;    // the mean of it
+  Seconds busy;           // of all workers
+  Joules step_energy;     // of the devices of all workers, above active idle
+  FullWindow full;        // with ServiceSetup::places
   std::int64_t preemptions = 0;
   std::int64_t executed_steps = 0;  // calls of the machine that were simulated
   std::int64_t prompt_tokens = 0;   // computed, those of preempted requests again
@@ -128,8 +129,8 @@ Statistic e2e_of(const ServiceResult& result);
 // Times of the same requests at shares of them: the smallest value that a share of all does not
 // exceed, as in Statistic. Empty when nothing was answered.
 enum class ServedTime { kTtft, kTpot, kE2e };
-std::vector<double> times_at(const ServiceResult& result, ServedTime which,
-                             const std::vector<double>& shares);
+std::vector<Seconds> times_at(const ServiceResult& result, ServedTime which,
+                              const std::vector<double>& shares);
 double output_tokens_per_s(const ServiceResult& result);
 double requests_per_s(const ServiceResult& result);
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "calib/fitted/shared/common_factors_use.hpp"
-#include "calib/fitted/shared/fitted_values.hpp"
+#include "calib/fitted/shared/factor_file.hpp"
 #include "hw/spec/shared/data_folder.hpp"
 #include "hw/spec/shared/overrides.hpp"
 #include "model/base/errors.hpp"
@@ -28,42 +28,48 @@ struct CpuFactorsFile {
   ChosenCpuFactors chosen;
 };
 
+// What the file says of the machine that was measured.
+void read_machine(const FactorFile& from, const std::string& shown_as, CpuFactorsFile& file) {
+  const auto fact = [&](const std::string& name) {
+    const auto found = from.machine.find(name);
+    if (found == from.machine.end()) throw UserError(shown_as + ": machine." + name + ": missing");
+    return found->second;
+  };
+  file.architecture = fact("architecture");
+  file.cpu = fact("cpu");
+  for (const auto& [name, value] : from.machine) {
+    if (name == "clock") {
+      file.chosen.clock = parse_quantity<Hertz>(value);
+    } else if (name == "fp32_per_cycle") {
+      file.fp32_per_cycle = parse_quantity(value, Dimension{});
+    } else if (name != "architecture" && name != "cpu") {
+      throw UserError(shown_as + ": machine." + name +
+                      ": no such fact; there are: architecture, clock, cpu, fp32_per_cycle");
+    }
+  }
+}
+
 CpuFactorsFile parse_file(const std::string& text, const std::string& shown_as) {
-  const Node root = parse_document(text, shown_as);
-  root.only_keys({"device", "architecture", "cpu", "clock", "fp32_per_cycle", "fitted_on", "prior",
-                  "starts", "held_out", "not_identified", "trade_offs", "interval80", "correlation",
-                  "residuals", "factors"},
-                 "");
   CpuFactorsFile file;
-  file.architecture = text_of(root, "architecture");
-  file.cpu = text_of(root, "cpu");
-  if (const Node* clock = root.find("clock")) {
-    file.chosen.clock = Hertz(parse_quantity(clock->text, dimension_of<Hertz>::value));
-  }
-  if (const Node* rate = root.find("fp32_per_cycle")) {
-    file.fp32_per_cycle = parse_quantity(rate->text, Dimension{});
-  }
-  const std::string fitted_on = text_of(root, "fitted_on");
-  file.chosen.id = fmt::format("{}@{}", text_of(root, "device"),
-                               content_hash(text + common_factors_text(factors_folder())));
-  for (const MapEntry& entry : root.required("interval80", "").entries) {
-    file.chosen.intervals.by_class[entry.key] = read_interval80(entry.value);
-  }
-  file.chosen.intervals.correlation = parse_quantity(text_of(root, "correlation"), Dimension{});
   FieldList list;
   fields(list, file.chosen.factors);
-  Problems problems;
-  const auto values = load_fitted_values(root.required("factors", ""), list, {}, {}, problems);
-  problems.throw_if_any();
+  const FactorFile read =
+      parse_factor_table(text, shown_as, {{"intervals", "correlation"}, &list, true});
+  read_machine(read, shown_as, file);
+  const FactorTable& table = read.tables.front();
+  file.chosen.id =
+      fmt::format("{}@{}", read.device, content_hash(text + common_factors_text(factors_folder())));
+  file.chosen.intervals = {table.intervals, *table.correlation};
+  const std::map<std::string, std::string> intervals = interval_texts(table.evidence);
   for (const Field& field : list.all()) {
     if (!field.has_value()) continue;
     Parameter parameter;
     parameter.path = "factors." + field.path;
     parameter.source = file.chosen.id;
     parameter.kind = ValueKind::kFitted;
-    parameter.why = fitted_on;
-    if (const auto known = values.find(field.path); known != values.end())
-      parameter.interval80 = known->second.interval80;
+    parameter.why = table.fitted_on;
+    if (const auto known = intervals.find(field.path); known != intervals.end())
+      parameter.interval80 = known->second;
     file.chosen.parameters.push_back(std::move(parameter));
   }
   return file;

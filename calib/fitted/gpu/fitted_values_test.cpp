@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <map>
 
-#include "calib/fitted/gpu/gemm_factors_library.hpp"
-#include "calib/fitted/gpu/kernel_factors_file.hpp"
+#include "calib/fitted/gpu/gemm_factors_choice.hpp"
+#include "calib/fitted/gpu/kernel_factors_library.hpp"
 #include "calib/fitted/shared/factors_folder.hpp"
 #include "hw/spec/shared/data_folder.hpp"
 #include "model/config/document.hpp"
@@ -19,7 +19,7 @@ std::vector<StatedFactors> stated_of(const std::string& kind) {
   const std::filesystem::path folder = factors_folder() / "gpu" / kind;
   for (const std::string& id : ids_in(folder)) {
     const std::string text = read_text_file(file_of(folder, id));
-    for (const auto& set : parse_kernel_factors(text, id).sets) sets.push_back(set.stated);
+    for (const auto& set : parse_kernel_factors(text, id).tables) sets.push_back(set.stated);
   }
   return sets;
 }

@@ -37,13 +37,12 @@ std::vector<std::string> kinds_in(const fs::path& folder) {
 }
 
 // One library of all folders that have the kind.
-template <class Library>
-Library merged(const std::vector<fs::path>& folders, const std::string& kind,
-               const std::string& held_out) {
-  std::optional<Library> all;
+KernelFactorsLibrary merged(const std::vector<fs::path>& folders, const std::string& kind,
+                            const std::string& held_out) {
+  std::optional<KernelFactorsLibrary> all;
   for (const fs::path& folder : folders) {
     if (!has_kind(folder, kind)) continue;
-    Library one(folder / "gpu" / kind);
+    KernelFactorsLibrary one(folder / "gpu" / kind);
     if (all) {
       all->add_missing(one);
     } else {
@@ -108,21 +107,10 @@ const CommonFactors& GpuFactorTables::common() const {
   return *common_;
 }
 
-const GemmFactorsLibrary& GpuFactorTables::gemm() const {
-  if (!gemm_) gemm_ = merged<GemmFactorsLibrary>(folders_, "gemm", held_out_);
-  return *gemm_;
-}
-
-const AttentionFactorsLibrary& GpuFactorTables::attention() const {
-  if (!attention_) attention_ = merged<AttentionFactorsLibrary>(folders_, "attention", held_out_);
-  return *attention_;
-}
-
 const KernelFactorsLibrary& GpuFactorTables::kernels(const std::string& kind) const {
   const auto known = kernels_.find(kind);
   if (known != kernels_.end()) return known->second;
-  return kernels_.emplace(kind, merged<KernelFactorsLibrary>(folders_, kind, held_out_))
-      .first->second;
+  return kernels_.emplace(kind, merged(folders_, kind, held_out_)).first->second;
 }
 
 std::string GpuFactorTables::note() const {

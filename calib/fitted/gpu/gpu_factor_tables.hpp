@@ -9,9 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "calib/fitted/gpu/attention_factors_library.hpp"
-#include "calib/fitted/gpu/gemm_factors_library.hpp"
-#include "calib/fitted/gpu/kernel_factors_file.hpp"
+#include "calib/fitted/gpu/kernel_factors_library.hpp"
 
 namespace foretell {
 
@@ -28,9 +26,7 @@ class GpuFactorTables {
   static std::shared_ptr<const GpuFactorTables> of(const std::string& request,
                                                    const std::string& held_out = "");
 
-  const GemmFactorsLibrary& gemm() const;
-  const AttentionFactorsLibrary& attention() const;
-  // "collective", "operator" or a kind of layers: "experts", "mla", ….
+  // Of a kind: "gemm", "attention", "collective", "operator" or one of layers: "experts", "mla", ….
   const KernelFactorsLibrary& kernels(const std::string& kind) const;
 
   // From the first folder that has common/kernels.yaml.
@@ -46,8 +42,6 @@ class GpuFactorTables {
   std::string held_out_;
   std::string hash_;
   mutable std::optional<CommonFactors> common_;
-  mutable std::optional<GemmFactorsLibrary> gemm_;
-  mutable std::optional<AttentionFactorsLibrary> attention_;
   mutable std::map<std::string, KernelFactorsLibrary> kernels_;
 };
 

@@ -42,7 +42,7 @@ void copy_changed(const fs::path& to, const std::string& kind, const std::string
 TEST(GpuFactorTables, ANamedFolderCountsBeforeTheStandardOne) {
   const TemporaryFolder folder;
   const fs::path mine = folder.file("mine");
-  copy_changed(mine, "attention", "interval80: [", "interval80: [0.001, 99] # ");
+  copy_changed(mine, "attention", "    interval80: [", "    interval80: [0.001, 99] # ");
   const GpuFactors standard(h100(), "");
   const GpuFactors own(h100(), mine.string());
   const std::vector<std::string> tables = {"trtllm context bf16 bf16"};
@@ -60,7 +60,7 @@ TEST(GpuFactorTables, EveryKindIsTakenFromTheFolder) {
   for (const char* kind : {"collective", "operator", "experts", "mla", "mla_products",
                            "state_space", "expert_exchange"}) {
     const fs::path mine = folder.file(kind);
-    copy_changed(mine, kind, "interval80: [", "interval80: [0.001, 99] # ");
+    copy_changed(mine, kind, "    interval80: [", "    interval80: [0.001, 99] # ");
     const GpuFactorTables own({mine, factors_folder()});
     const KernelFactorsLibrary& library = own.kernels(kind);
     ASSERT_FALSE(library.tables().empty()) << kind;

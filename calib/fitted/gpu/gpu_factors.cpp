@@ -1,11 +1,9 @@
 #include "calib/fitted/gpu/gpu_factors.hpp"
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
 
-#include "calib/fitted/gpu/gemm_factors_library.hpp"
-#include "calib/fitted/shared/factors_folder.hpp"
+#include "calib/fitted/gpu/gemm_factors_choice.hpp"
 #include "hw/spec/gpu/gpu_architecture.hpp"
 #include "hw/spec/gpu/gpu_catalog.hpp"
 #include "hw/spec/shared/data_folder.hpp"
@@ -18,8 +16,6 @@
 
 namespace foretell {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr const char* kVectorType = "fp32";
 
@@ -36,8 +32,8 @@ CollectiveFactors choose_collectives(const GpuDeviceSpec& device, const GpuFacto
   const KernelChoice& choice = kernel_libraries().choice();
   const std::string& own = kernel_libraries().of_networks(library).custom_sums;
   const std::string& sums = own.empty() ? choice.custom_sums : own;
-  const KernelFactorSet nccl = known.choose(device, {choice.collectives}).set;
-  const KernelFactorSet custom = known.choose(device, {sums + " graph"}).set;
+  const FactorTable nccl = known.choose(device, {choice.collectives}).set;
+  const FactorTable custom = known.choose(device, {sums + " graph"}).set;
   return {link_factors(nccl),
           link_factors(custom),
           {nccl.interval_low, nccl.interval_high},
@@ -80,12 +76,12 @@ std::optional<ChosenOperatorFactors<Factors>> choose_operator(
 
 // The tables of TensorRT's plugins are times of layers as its profiler sees them, 5 to 8 us more
 // than a kernel takes: in a graph the launch is that of other products.
-GemmFactors in_graph(const GpuDeviceSpec& device, const GemmFactorsLibrary& library,
+GemmFactors in_graph(const GpuDeviceSpec& device, const KernelFactorsLibrary& library,
                      const std::string& kernels, const std::string& type) {
-  const GemmFactorSet set = library.choose(device, kernels, type).set;
+  const GemmFactorSet set = choose_gemm(library, device, kernels, type).set;
   GemmFactors factors = set.factors;
   if (!ends_with(set.dtype(), "_sq") && !ends_with(set.dtype(), "_wo")) return factors;
-  const Seconds gap = library.choose(device, kernels, "bf16").set.factors.launch;
+  const Seconds gap = choose_gemm(library, device, kernels, "bf16").set.factors.launch;
   const Seconds profiler = std::max(Seconds(0), factors.launch - gap);
   factors.launch = std::min(factors.launch, gap);
   factors.gemv_launch = std::max(gap, factors.gemv_launch - profiler);
@@ -124,8 +120,9 @@ GemmFactors GpuFactors::gemm(const std::string& type, bool batched) const {
   if (on_vector_pipe(type)) {
     if (const auto chosen = product(vector_tables(batched))) return chosen->factors.gemm;
   }
-  GemmFactors factors = tables_ == nullptr ? ideal_gemm_factors(device_)
-                                           : in_graph(device_, tables_->gemm(), library_, type);
+  GemmFactors factors = tables_ == nullptr
+                            ? ideal_gemm_factors(device_)
+                            : in_graph(device_, tables_->kernels("gemm"), library_, type);
   factors.common = common();
   AttentionFactors attention;
   apply_set(factors, attention);
@@ -137,14 +134,14 @@ Ratio80 GpuFactors::gemm_interval80(const std::string& type, bool batched) const
   if (on_vector_pipe(type)) {
     if (const auto chosen = product(vector_tables(batched))) return chosen->interval80;
   }
-  const GemmFactorSet set = tables_->gemm().choose(device_, library_, type).set;
+  const GemmFactorSet set = choose_gemm(tables_->kernels("gemm"), device_, library_, type).set;
   return {set.interval_low, set.interval_high};
 }
 
 std::optional<ChosenAttentionFactors> GpuFactors::attention(
     const std::vector<std::string>& tables) const {
   if (tables_ == nullptr) return std::nullopt;
-  ChosenAttentionFactors chosen = tables_->attention().choose(device_, tables);
+  ChosenAttentionFactors chosen = choose_attention(tables_->kernels("attention"), device_, tables);
   chosen.factors.common = common();
   GemmFactors products;
   apply_set(products, chosen.factors);
@@ -186,7 +183,8 @@ std::optional<ChosenOperatorFactors<ProductFactors>> GpuFactors::product(
   if (!chosen) return chosen;
   GemmFactors& products = chosen->factors.gemm;
   products.common = common();
-  products.launch = tables_->gemm().choose(device_, library_, kVectorType).set.factors.launch;
+  products.launch =
+      choose_gemm(tables_->kernels("gemm"), device_, library_, kVectorType).set.factors.launch;
   AttentionFactors attention;
   apply_set(products, attention);
   return chosen;
@@ -225,7 +223,7 @@ std::string GpuFactors::note(const std::string& type) const {
     if (chosen && chosen->device == device_.id) return "";
     if (chosen) return type + ": factors of " + chosen->table + " on " + chosen->device;
   }
-  const std::string note = tables_->gemm().choose(device_, library_, type).note;
+  const std::string note = choose_gemm(tables_->kernels("gemm"), device_, library_, type).note;
   return note.empty() ? "" : type + ": " + note;
 }
 
@@ -241,7 +239,5 @@ GemmFactors ideal_gemm_factors(const GpuDeviceSpec& device) {
   factors.stages_ahead = kAllAhead;
   return factors;
 }
-
-fs::path collective_factors_folder() { return factors_folder() / "gpu" / "collective"; }
 
 }  // namespace foretell

@@ -3,7 +3,6 @@
 // attention kernels, and those of collectives.
 #pragma once
 
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,8 +10,8 @@
 #include <vector>
 
 #include "calib/fitted/gpu/attention_block_factors.hpp"
-#include "calib/fitted/gpu/attention_factors_library.hpp"
-#include "calib/fitted/gpu/gemm_factors.hpp"
+#include "calib/fitted/gpu/attention_factors_choice.hpp"
+#include "calib/fitted/gpu/gemm_factors_choice.hpp"
 #include "calib/fitted/gpu/gpu_factor_tables.hpp"
 #include "calib/fitted/gpu/link_factors.hpp"
 #include "calib/fitted/gpu/operator_factors.hpp"
@@ -111,8 +110,6 @@ class GpuFactors {
   bool kernels_alone_ = false;
   std::optional<CollectiveFactors> collectives_;
 };
-
-std::filesystem::path collective_factors_folder();
 
 // What is left without any fitted number: full rates, no latency but the smallest kernel's time.
 GemmFactors ideal_gemm_factors(const GpuDeviceSpec& device);

@@ -35,7 +35,7 @@ void fields(FieldList& list, LinkFactors& factors) {
              "More for a sum that is scattered and gathered in one kernel.");
 }
 
-LinkFactors link_factors(const KernelFactorSet& set) {
+LinkFactors link_factors(const FactorTable& set) {
   LinkFactors factors;
   FieldList list;
   fields(list, factors);

@@ -2,7 +2,7 @@
 // (calib/factors/gpu/collective/<device>.yaml). A factor that is zero does not apply.
 #pragma once
 
-#include "calib/fitted/gpu/kernel_factors_file.hpp"
+#include "calib/fitted/gpu/kernel_factors_library.hpp"
 #include "model/base/units.hpp"
 #include "model/config/fields.hpp"
 
@@ -31,6 +31,6 @@ struct LinkFactors {
 void fields(FieldList& list, LinkFactors& factors);
 
 // Those that a set of a file names; the others stay zero.
-LinkFactors link_factors(const KernelFactorSet& set);
+LinkFactors link_factors(const FactorTable& set);
 
 }  // namespace foretell

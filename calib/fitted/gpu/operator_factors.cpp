@@ -54,6 +54,4 @@ void fields(FieldList& list, PassFactors& factors) {
   fields(list, factors.host);
 }
 
-std::filesystem::path operator_factors_folder() { return factors_folder() / "gpu" / "operator"; }
-
 }  // namespace foretell

@@ -49,6 +49,4 @@ struct PassFactors {
 
 void fields(FieldList& list, PassFactors& factors);
 
-std::filesystem::path operator_factors_folder();
-
 }  // namespace foretell

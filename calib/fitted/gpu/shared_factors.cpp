@@ -1,7 +1,6 @@
 #include "calib/fitted/gpu/shared_factors.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -14,28 +13,6 @@ bool is_stated(const FactorTexts& texts, const std::string& name) {
 }
 
 }  // namespace
-
-std::optional<FactorParent> read_factor_parent(const Node& set) {
-  const Node* like = set.find("like");
-  if (like == nullptr) return std::nullopt;
-  like->only_keys({"device", "table", "without"}, "like");
-  FactorParent parent{like->required("device", "like").as_text("like.device"),
-                      like->required("table", "like").as_text("like.table"),
-                      {}};
-  if (const Node* without = like->find("without")) {
-    for (const Node& name : without->items) parent.without.push_back(name.as_text("like.without"));
-  }
-  return parent;
-}
-
-std::string factor_parent_text(const std::optional<FactorParent>& like) {
-  if (!like) return "";
-  std::string without;
-  if (!like->without.empty()) {
-    without = fmt::format(", without: [{}]", fmt::join(like->without, ", "));
-  }
-  return fmt::format("    like: {{device: {}, table: {}{}}}\n", like->device, like->table, without);
-}
 
 std::optional<ResolvedFactors> resolve_factors(const std::string& device, const std::string& table,
                                                const FindStated& find, const FindCommon& common) {

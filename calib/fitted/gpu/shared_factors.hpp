@@ -15,33 +15,11 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <utility>
-#include <vector>
 
+#include "calib/fitted/shared/factor_file.hpp"
 #include "model/base/errors.hpp"
-#include "model/config/document.hpp"
 
 namespace foretell {
-
-using FactorTexts = std::vector<std::pair<std::string, std::string>>;  // name, value with unit
-
-struct FactorParent {
-  std::string device;
-  std::string table;
-  std::vector<std::string> without;
-};
-
-// `like` of a set of factors; nothing when it has none. UserError with file:line.
-std::optional<FactorParent> read_factor_parent(const Node& set);
-// "    like: {…}\n"; "" for none.
-std::string factor_parent_text(const std::optional<FactorParent>& like);
-
-// What a set states, and where the rest is from.
-struct StatedFactors {
-  FactorTexts own;
-  std::optional<FactorParent> like;
-  bool has_common = false;
-};
 
 struct ResolvedFactors {
   FactorTexts factors;

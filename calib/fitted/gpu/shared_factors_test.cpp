@@ -7,8 +7,8 @@
 #include <fstream>
 #include <map>
 
-#include "calib/fitted/gpu/gemm_factors_library.hpp"
-#include "calib/fitted/gpu/kernel_factors_file.hpp"
+#include "calib/fitted/gpu/gemm_factors_choice.hpp"
+#include "calib/fitted/gpu/kernel_factors_library.hpp"
 #include "hw/spec/gpu/gpu_catalog.hpp"
 #include "model/base/errors.hpp"
 
@@ -72,15 +72,6 @@ TEST(ResolveFactors, ARingIsAMistakeAndAMissingSetIsNothing) {
   EXPECT_FALSE(resolve_factors("a", "z", in(sets), nothing_in_common));
 }
 
-TEST(FactorParent, IsReadAsItWasWritten) {
-  const std::string text = "    like: {device: a, table: x y, without: [split, step]}\n";
-  EXPECT_EQ(factor_parent_text(read_factor_parent(parse_document(text, "f"))), text);
-  EXPECT_FALSE(read_factor_parent(parse_document("table: x\n", "f")));
-  for (const char* wrong : {"like: {device: a}\n", "like: {device: a, tabel: x}\n", "like: a\n"}) {
-    EXPECT_THROW(read_factor_parent(parse_document(wrong, "f")), UserError) << wrong;
-  }
-}
-
 class SharedFiles : public testing::Test {
  protected:
   SharedFiles() { std::filesystem::create_directories(folder); }
@@ -100,9 +91,9 @@ constexpr const char* kHead =
 
 TEST_F(SharedFiles, ATableTakesWhatItDoesNotStateFromAnotherChip) {
   const std::string table = std::string("  - table: t\n") + kHead;
-  write("h100-sxm", table + "    factors: {launch: 8 us, score: 2 cycles}\n");
+  write("h100-sxm", table + "    factors: {launch: {value: 8 us}, score: {value: 2 cycles}}\n");
   write("h200-sxm",
-        table + "    like: {device: h100-sxm, table: t}\n    factors: {launch: 9 us}\n");
+        table + "    like: {device: h100-sxm, table: t}\n    factors: {launch: {value: 9 us}}\n");
   KernelFactorsLibrary library(folder);
   EXPECT_THAT(library.choose(h200, {"t"}).set.factors,
               ElementsAre(Pair("launch", "9 us"), Pair("score", "2 cycles")));
@@ -112,8 +103,8 @@ TEST_F(SharedFiles, ATableTakesWhatItDoesNotStateFromAnotherChip) {
 }
 
 TEST_F(SharedFiles, ATableWithNothingInCommonSaysWhatIsMissing) {
-  write("h200-sxm",
-        std::string("  - table: t\n") + kHead + "    common: true\n    factors: {launch: 9 us}\n");
+  write("h200-sxm", std::string("  - table: t\n") + kHead +
+                        "    common: true\n    factors: {launch: {value: 9 us}}\n");
   try {
     KernelFactorsLibrary(folder).choose(h200, {"t"});
     FAIL() << "no error";
@@ -137,20 +128,22 @@ TEST_F(SharedFiles, ATableWithoutTheOneItIsLikeSaysWhatIsMissing) {
 
 TEST_F(SharedFiles, ProductsShareInTheSameWay) {
   const std::string table = std::string("  - table: f bf16\n") + kHead;
-  write("h100-sxm", table + "    factors: {launch: 2 us, mma_efficiency: 0.8, step: 100 cycles}\n");
+  write("h100-sxm", table +
+                        "    factors: {launch: {value: 2 us}, mma_efficiency: {value: 0.8}, step: "
+                        "{value: 100 cycles}}\n");
   write("h200-sxm", table +
                         "    like: {device: h100-sxm, table: f bf16, without: [step]}\n"
-                        "    factors: {mma_efficiency: 0.7}\n");
-  GemmFactorsLibrary library(folder);
-  const GemmFactors factors = library.choose(h200, "f", "bf16").set.factors;
+                        "    factors: {mma_efficiency: {value: 0.7}}\n");
+  KernelFactorsLibrary library(folder);
+  const GemmFactors factors = choose_gemm(library, h200, "f", "bf16").set.factors;
   EXPECT_EQ(factors.launch, Seconds(2e-6));
   EXPECT_DOUBLE_EQ(factors.mma_efficiency, 0.7);
   EXPECT_EQ(factors.step, Cycles(0));
   const std::string text = read_text_file(folder / "h200-sxm.yaml");
-  EXPECT_THAT(kernel_factors_text(parse_kernel_factors(text, "f")),
-              HasSubstr("without: [step]}\n    factors:\n      mma_efficiency: 0.7\n"));
+  EXPECT_THAT(factor_file_text(parse_kernel_factors(text, "f")),
+              HasSubstr("without: [step]}\n    factors:\n      mma_efficiency: {value: 0.7}\n"));
   library.hold_out("h100-sxm");
-  EXPECT_THROW(library.choose(h200, "f", "bf16"), UserError);
+  EXPECT_THROW(choose_gemm(library, h200, "f", "bf16"), UserError);
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 #include <tuple>
 
 #include "calib/fitted/shared/common_factors.hpp"
-#include "calib/fitted/shared/fitted_values.hpp"
+#include "calib/fitted/shared/factor_file.hpp"
 #include "hw/spec/gpu/gpu_catalog.hpp"
 #include "model/base/errors.hpp"
 #include "model/config/document.hpp"

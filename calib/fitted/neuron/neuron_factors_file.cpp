@@ -2,54 +2,34 @@
 
 #include <fmt/format.h>
 
-#include "hw/spec/neuron/neuron_fields.hpp"
-#include "model/base/errors.hpp"
+#include "calib/fitted/shared/factor_file.hpp"
 #include "model/base/hash.hpp"
-#include "model/base/text.hpp"
 #include "model/config/document.hpp"
 
 namespace foretell {
 
-namespace {
-
-constexpr const char* kFitted = "fitted";
-constexpr const char* kProvisional = "provisional";
-
-std::string read_status(const Node& node) {
-  const std::string& status = node.as_text("status");
-  if (status != kProvisional && status != kFitted) {
-    throw UserError(fmt::format("{}: status: {}", node.where(),
-                                unknown_name("status", status, {kProvisional, kFitted}).what()));
-  }
-  return status;
-}
-
-}  // namespace
-
 FactorsFile parse_factors(const std::string& text, const std::string& shown_as) {
-  const Node root = parse_document(text, shown_as);
-  root.only_keys({"device", "status", "fitted_on", "split", "factors"}, "");
   FactorsFile file;
-  file.device = root.required("device", "").as_text("device");
-  file.status = read_status(root.required("status", ""));
-  file.fitted_on = root.required("fitted_on", "").as_text("fitted_on");
-  file.split = root.required("split", "").as_text("split");
-  file.id = fmt::format("{}@{}", file.device, content_hash(text));
-
   FieldList list;
   fields(list, file.factors);
-  Problems problems;
-  const auto read_source = [&](const Field& field, const Node& node, FittedValue& value) {
-    const Node* fitted_on = node.find("fitted_on");
-    const Node* status = node.find("status");
-    value.fitted_on = fitted_on == nullptr ? file.fitted_on : fitted_on->text;
-    value.status = status == nullptr ? file.status : read_status(*status);
-    if (value.status == kFitted && node.find("interval80") == nullptr)
-      problems.add(node, field.path, "a fitted factor needs an 'interval80'");
-  };
-  file.provenance = load_fitted_values(root.required("factors", ""), list, {"fitted_on", "status"},
-                                       read_source, problems);
-  problems.throw_if_any();
+  const FactorFile read = parse_factor_table(text, shown_as, {{}, &list, true});
+  const FactorTable& table = read.tables.front();
+  file.device = read.device;
+  file.split = read.split;
+  file.fitted_on = table.fitted_on;
+  file.id = fmt::format("{}@{}", file.device, content_hash(text));
+  const std::map<std::string, std::string> intervals = interval_texts(table.evidence);
+  file.status = intervals.empty() ? "provisional" : "fitted";
+  for (const auto& factor : table.factors) {
+    FittedValue& value = file.provenance[factor.first];
+    const auto interval = intervals.find(factor.first);
+    if (interval != intervals.end()) value.interval80 = interval->second;
+    const auto remark = table.remarks.find(factor.first);
+    value.fitted_on = remark == table.remarks.end() ? table.fitted_on : remark->second.why;
+  }
+  for (const FactorInterval& interval : table.evidence.interval80) {
+    file.provenance[interval.factor].is_identified = interval.is_identified;
+  }
   return file;
 }
 

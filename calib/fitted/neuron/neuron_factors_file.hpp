@@ -1,16 +1,6 @@
-// calib/factors/<device>.yaml: the few fitted numbers of a device.
-//
-//   device: inferentia2
-//   status: provisional            # or: fitted
-//   fitted_on: which measurements
-//   split: how the data were divided
-//   factors:
-//     dma_rate_fraction: {value: 0.92, interval80: [0.88, 0.96], fitted_on: …}
-//     sdk_engine_time:
-//       "2.9": {value: 1.15, …}
-//
-// A fitted file states an 80 % interval for every factor; a provisional one may not know it. One
-// factor may say otherwise for itself, as in `{value: 1.27 us, status: provisional}`.
+// calib/factors/<device>.yaml: the few fitted numbers of a device of NeuronCores (factor_file.hpp).
+// A factor without an 80 % interval is provisional; `why` says what one rests on where that is not
+// what the table was fitted on.
 #pragma once
 
 #include <filesystem>
@@ -18,19 +8,24 @@
 #include <string>
 
 #include "calib/fitted/neuron/neuron_factors.hpp"
-#include "calib/fitted/shared/fitted_values.hpp"
 
 namespace foretell {
+
+// What a file says of one number beside its value.
+struct FittedValue {
+  std::string fitted_on;
+  std::string interval80;  // "0.88 .. 0.96", "" when unknown
+  bool is_identified = true;
+};
 
 struct FactorsFile {
   NeuronFactors factors;
   std::string id;  // "inferentia2@<content hash>"
   std::string device;
-  std::string status;  // "provisional", "fitted"
+  std::string status;  // "fitted"; "provisional" where no interval is known
   std::string fitted_on;
   std::string split;
-  std::map<std::string, FittedValue>
-      provenance;  // by name: "sdk_engine_time.2.9"; all texts filled in
+  std::map<std::string, FittedValue> provenance;  // by name: "sdk_engine_time.2.9"
 };
 
 // All errors of the file in one UserError.

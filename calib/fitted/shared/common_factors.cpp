@@ -1,8 +1,10 @@
 #include "calib/fitted/shared/common_factors.hpp"
 
 #include "calib/fitted/shared/common_factors_use.hpp"
+#include "calib/fitted/shared/factor_file.hpp"
 #include "calib/fitted/shared/factors_folder.hpp"
 #include "hw/spec/shared/catalog.hpp"
+#include "model/base/errors.hpp"
 #include "model/base/kept_inputs.hpp"
 #include "model/config/document.hpp"
 
@@ -10,14 +12,6 @@ namespace foretell {
 namespace {
 
 constexpr Range<double> kShare{0, 1};
-
-void read_reasoned(const Field& field, const Node& node, Problems& problems) {
-  problems.collect([&] {
-    node.only_keys({"value", "why"}, field.path);
-    node.required("why", field.path);
-    read_plain_value(field, node.required("value", field.path), problems);
-  });
-}
 
 std::filesystem::path common_factors_file(const std::filesystem::path& folder) {
   return folder / "common" / "kernels.yaml";
@@ -89,9 +83,13 @@ CommonFactors load_common_factors(const std::filesystem::path& folder) {
   CommonFactors factors;
   FieldList list;
   fields(list, factors);
-  Problems problems;
-  load_fields(load_document(path, shown_path(path)), list, {}, read_reasoned, problems);
-  problems.throw_if_any();
+  const std::string shown = shown_path(path);
+  const FactorFile file = parse_factor_table(read_text_file(path, shown), shown, {{}, &list, true});
+  for (const auto& factor : file.tables.front().factors) {
+    const auto remark = file.tables.front().remarks.find(factor.first);
+    if (remark == file.tables.front().remarks.end() || remark->second.why.empty())
+      throw UserError(shown + ": " + factor.first + ": 'why' is missing: what it rests on");
+  }
   return factors;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "calib/fitted/shared/factor_file.hpp"
 #include "calib/fitted/shared/factors_folder.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
@@ -18,7 +19,6 @@ constexpr double kKibPerMib = 1024;
 constexpr double kMib = 1048576;
 constexpr double kGiga = 1e9;
 constexpr double kMm2PerCm2 = 100;
-constexpr double kLanesOfSm = 128;  // of most dies that the parts are fitted to
 constexpr const char* kNodeOfFactors = "4nm";
 
 std::vector<std::string> keys_of(const Node& map) {
@@ -140,7 +140,8 @@ class Dies {
         number("core.vector.lanes") + number("core.scalar.lanes") + number("core.gpsimd.lanes");
     const double mib = (number("core.sbuf.capacity") + number("core.psum.capacity")) / kMib;
     return {{"cores: tensor engines", cores * array * sizes.multiply_add},
-            {"cores: engines of lanes", cores * lanes / kLanesOfSm * sizes.sm},
+            {"cores: engines of lanes",
+             cores * lanes / required_number(common(), "lanes_of_sm") * sizes.sm},
             {"cores: SBUF and PSUM", cores * mib * sizes.mib},
             {"memory interfaces", required_number(*unpublished_, "interfaces") * sizes.interface},
             {"host interface, links", sizes.base}};
@@ -157,19 +158,31 @@ class Dies {
   };
 
   Sizes sizes_at(const std::string& node_key, const std::string& memory_key) const {
-    const Node factors =
-        load_document(factors_folder() / "area" / "gpu.yaml").required("factors", "");
-    const auto factor = [&](const char* name, const char* key = "value") {
-      return required_number(factors.required(name, "factors"), key);
-    };
+    Sizes sizes;
+    double array = 0;
+    double channel = 0;
+    double stack = 0;
+    FieldList list;
+    const Range<double> any{0, 1e6};
+    list.value("sm", sizes.sm, any, "mm2 of an SM.");
+    list.value("array", array, any, "mm2 of a matrix unit.");
+    list.value("sram", sizes.mib, any, "mm2 of a MiB of SRAM.");
+    list.value("channel", channel, any, "mm2 of 32 bits of GDDR.");
+    list.value("stack", stack, any, "mm2 of a stack of HBM.");
+    list.value("base", sizes.base, any, "mm2 of every die.");
+    const std::filesystem::path path = factors_folder() / "area" / "gpu.yaml";
+    parse_factor_table(read_text_file(path), path.string(), {{}, &list, true});
     const auto against = [&](const char* key) {
       return required_number(node(node_key), key) / required_number(node(kNodeOfFactors), key);
     };
-    const std::string interface =
-        memory(memory_key).required("interface", memory_key).as_text("interface");
-    return {against("logic") * factor("sm"),
-            against("logic") * factor("array") / factor("array", "per"),
-            against("sram") * factor("sram"), factor(interface.c_str()), factor("base")};
+    sizes.sm = against("logic") * sizes.sm;
+    sizes.multiply_add = against("logic") * array / kMultiplyAddsOfArray;
+    sizes.mib = against("sram") * sizes.mib;
+    const Node& memory_facts = memory(memory_key);
+    sizes.interface = memory_facts.required("interface", memory_key).as_text("interface") == "stack"
+                          ? stack
+                          : channel;
+    return sizes;
   }
 
   static Node load(const std::string& name) {
@@ -261,19 +274,20 @@ EnergyChange energy_change(const std::string& device, const ProcessChange& chang
            required_number(dies.node(dies.node_name({})), key);
   };
   const auto memory = [&](const ProcessChange& of) {
-    return required_number(dies.memory(dies.memory_name(of)), "pj_per_byte");
+    return EnergyPerByte(required_number(dies.memory(dies.memory_name(of)), "pj_per_byte"));
   };
   result.switched = of_node("energy");
   result.leakage = of_node("leakage");
-  result.memory_pj = memory(change) - memory({});
+  result.memory = memory(change) - memory({});
   return result;
 }
 
 std::optional<ProcessFacts> process_facts(const std::string& device) {
   const Dies dies(device);
   if (!dies.has_device()) return std::nullopt;
-  return ProcessFacts{required_number(dies.node(dies.node_name({})), "energy"),
-                      required_number(dies.memory(dies.memory_name({})), "pj_per_byte")};
+  return ProcessFacts{
+      required_number(dies.node(dies.node_name({})), "energy"),
+      EnergyPerByte(required_number(dies.memory(dies.memory_name({})), "pj_per_byte"))};
 }
 
 }  // namespace foretell

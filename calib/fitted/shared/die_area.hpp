@@ -19,8 +19,12 @@
 #include <vector>
 
 #include "hw/spec/shared/catalog.hpp"
+#include "model/base/energy_per.hpp"
 
 namespace foretell {
+
+// Of 16 bits per cycle, in the matrix unit that the factor `array` is of.
+inline constexpr double kMultiplyAddsOfArray = 512;
 
 struct AreaPart {
   std::string name;  // "SMs: matrix units", "L2", "memory interfaces", …
@@ -56,21 +60,21 @@ std::optional<DieArea> die_area(const std::string& device, const std::vector<Par
                                 const ProcessChange& change);
 
 // Energies of the changed device against the one that it is: of a switched operation, of what
-// leaks, and pJ that are added to a byte of memory. 1 and 0 without a change. UserError as above,
+// leaks, and what is added to a byte of memory. 1 and 0 without a change. UserError as above,
 // and for a device whose process is not known.
 struct EnergyChange {
   double switched = 1;
   double leakage = 1;
-  double memory_pj = 0;
+  EnergyPerByte memory;
 
-  bool changes() const { return switched != 1 || leakage != 1 || memory_pj != 0; }
+  bool changes() const { return switched != 1 || leakage != 1 || memory != EnergyPerByte(); }
 };
 EnergyChange energy_change(const std::string& device, const ProcessChange& change);
 
 // What the process and the memory of a device say of its energies.
 struct ProcessFacts {
   double energy = 1;   // of a switched operation at equal speed, against 7 nm
-  double byte_pj = 0;  // of the memory devices
+  EnergyPerByte byte;  // of the memory devices
 };
 // Nothing for a device whose dies are not in the tables.
 std::optional<ProcessFacts> process_facts(const std::string& device);

@@ -97,7 +97,7 @@ TEST(DieArea, UnpublishedDiesAreTheSumOfTheirStatedParts) {
 TEST(DieArea, FinerProcessSwitchesForLess) {
   EXPECT_DOUBLE_EQ(energy_change("a100-sxm", {}).switched, 1);
   EXPECT_LT(energy_change("a100-sxm", {"4nm", ""}).switched, 1);
-  EXPECT_LT(energy_change("a100-sxm", {"", "hbm3e"}).memory_pj, 0);
+  EXPECT_LT(energy_change("a100-sxm", {"", "hbm3e"}).memory.value(), 0);
 }
 
 }  // namespace

@@ -1,15 +1,20 @@
 #include "calib/fitted/shared/energy_factors.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <tuple>
+#include <type_traits>
+#include <utility>
 
+#include "calib/fitted/shared/factor_file.hpp"
 #include "calib/fitted/shared/factors_folder.hpp"
-#include "calib/fitted/shared/fitted_values.hpp"
 #include "hw/spec/gpu/gpu_catalog.hpp"
 #include "hw/spec/shared/catalog.hpp"
 #include "hw/spec/shared/data_folder.hpp"
 #include "hw/spec/shared/provenance.hpp"
+#include "model/base/errors.hpp"
 #include "model/config/document.hpp"
 
 namespace foretell {
@@ -18,6 +23,13 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr double kMaxFactor = 1e6;
+
+template <auto Member>
+EnergyFactor energy_factor(const char* name, const char* unit) {
+  using Energy = std::decay_t<decltype(std::declval<EnergyFactors>().*Member)>;
+  return {name, unit, [](const EnergyFactors& factors) { return (factors.*Member).value(); },
+          [](EnergyFactors& factors, double number) { factors.*Member = Energy(number); }};
+}
 
 // Facts of a device without measurements are those of its family, watts as shares of the limit of
 // its board.
@@ -33,7 +45,7 @@ PowerFacts read_power_facts(const Node& root, Watts limit) {
                           ? Watts(sourced_number(root, "active_idle_watts", 0, kMaxWatts))
                           : limit * sourced_number(root, "active_idle_share", 0, 1);
   facts.limit_share = sourced_number(root, "limit_share", 0, 1);
-  facts.link_pj_per_byte = sourced_number(root, "link_pj_per_byte", 0, kMaxPj);
+  facts.link = EnergyPerByte(sourced_number(root, "link_pj_per_byte", 0, kMaxPj));
   facts.voltage_knee = sourced_number(root, "voltage_knee", 0, 1);
   facts.voltage_floor = sourced_number(root, "voltage_floor", 0, 1);
   facts.lowest_clock = sourced_number(root, "lowest_clock", 0, 1);
@@ -50,45 +62,41 @@ void read_energies(const Node& root, EnergyFactors& factors) {
   const Node* energies = root.find("energies");
   if (energies == nullptr) return;
   std::vector<std::string> known;
-  for (const auto& [name, member] : energy_factor_names()) {
-    known.push_back(name);
-    if (energies->find(name) != nullptr)
-      factors.*member = sourced_number(*energies, name, 0, kMaxFactor);
+  for (const EnergyFactor& factor : energy_factors()) {
+    known.emplace_back(factor.name);
+    if (energies->find(factor.name) != nullptr)
+      factor.set(factors, sourced_number(*energies, factor.name, 0, kMaxFactor));
   }
   energies->only_keys(known, "energies");
 }
 
-void read_energy_factors(const Node& root, DeviceEnergy& energy) {
-  energy.fitted_on = root.required("device", "").as_text("device");
-  const Node& factors = root.required("factors", "");
+void read_energy_factors(const fs::path& path, DeviceEnergy& energy) {
+  std::map<std::string, double> numbers;
   FieldList list;
-  std::vector<std::string> known;
-  for (const auto& [name, member] : energy_factor_names()) {
-    known.push_back(name);
-    if (factors.find(name) != nullptr)
-      list.value(name, energy.factors.*member, {0, kMaxFactor}, "See EnergyFactors.");
+  for (const EnergyFactor& factor : energy_factors()) {
+    numbers[factor.name] = factor.number(energy.factors);
+    list.value(factor.name, numbers[factor.name], {0, kMaxFactor}, "See EnergyFactors.");
   }
-  factors.only_keys(known, "factors");
-  Problems problems;
-  load_fitted_values(
-      factors, list, {"unit", "identified"},
-      [&](const Field& field, const Node& entry, FittedValue&) {
-        const Node* identified = entry.find("identified");
-        if (energy.is_calibrated && identified != nullptr &&
-            identified->as_text(field.path) == "yes")
-          energy.calibrated.insert(field.path);
-      },
-      problems);
-  problems.throw_if_any();
-}
-
-void read_intervals(const Node& root, DeviceEnergy& energy) {
-  std::tie(energy.interval_low, energy.interval_high) =
-      read_interval80(root.required("interval80", ""));
-  const Node* kinds = root.find("intervals");
-  if (kinds == nullptr) return;
-  for (const MapEntry& kind : kinds->entries)
-    energy.intervals[kind.key] = read_interval80(kind.value);
+  const FactorFile file =
+      parse_factor_table(read_text_file(path), path.string(), {{"interval80"}, &list});
+  const FactorTable& table = file.tables.front();
+  for (const EnergyFactor& factor : energy_factors()) {
+    const auto remark = table.remarks.find(factor.name);
+    if (remark != table.remarks.end() && remark->second.unit != factor.unit) {
+      throw UserError(fmt::format("{}: {}: unit '{}'; expected {}", path.string(), factor.name,
+                                  remark->second.unit, factor.unit));
+    }
+    factor.set(energy.factors, numbers[factor.name]);
+  }
+  energy.fitted_on = file.device;
+  if (!energy.is_calibrated) return;
+  for (const auto& factor : table.factors) energy.calibrated.insert(factor.first);
+  for (const FactorInterval& interval : table.evidence.interval80) {
+    if (!interval.is_identified) energy.calibrated.erase(interval.factor);
+  }
+  energy.interval_low = table.interval_low;
+  energy.interval_high = table.interval_high;
+  energy.intervals = table.intervals;
 }
 
 }  // namespace
@@ -98,12 +106,19 @@ double PowerFacts::curve_voltage(double clock) const {
   return voltage_floor + (1 - voltage_floor) * (clock - voltage_knee) / (1 - voltage_knee);
 }
 
-std::vector<std::pair<std::string, double EnergyFactors::*>> energy_factor_names() {
-  return {{"matrix_32", &EnergyFactors::matrix_32}, {"matrix_16", &EnergyFactors::matrix_16},
-          {"matrix_8", &EnergyFactors::matrix_8},   {"matrix_4", &EnergyFactors::matrix_4},
-          {"vector", &EnergyFactors::vector},       {"exponential", &EnergyFactors::exponential},
-          {"dram", &EnergyFactors::dram},           {"l2", &EnergyFactors::l2},
-          {"sram", &EnergyFactors::sram},           {"busy", &EnergyFactors::busy}};
+const std::vector<EnergyFactor>& energy_factors() {
+  static const std::vector<EnergyFactor> kFactors = {
+      energy_factor<&EnergyFactors::matrix_32>("matrix_32", "pJ/FLOP"),
+      energy_factor<&EnergyFactors::matrix_16>("matrix_16", "pJ/FLOP"),
+      energy_factor<&EnergyFactors::matrix_8>("matrix_8", "pJ/FLOP"),
+      energy_factor<&EnergyFactors::matrix_4>("matrix_4", "pJ/FLOP"),
+      energy_factor<&EnergyFactors::vector>("vector", "pJ/FLOP"),
+      energy_factor<&EnergyFactors::exponential>("exponential", "pJ"),
+      energy_factor<&EnergyFactors::dram>("dram", "pJ/B"),
+      energy_factor<&EnergyFactors::l2>("l2", "pJ/B"),
+      energy_factor<&EnergyFactors::sram>("sram", "pJ/B"),
+      energy_factor<&EnergyFactors::busy>("busy", "W")};
+  return kFactors;
 }
 
 DeviceEnergy load_device_energy(const std::vector<std::string>& names, Watts limit,
@@ -126,30 +141,28 @@ DeviceEnergy load_device_energy(const std::vector<std::string>& names, Watts lim
   fs::path fitted_file = file_of_device(names.front());
   energy.is_calibrated = fs::exists(fitted_file);
   if (!energy.is_calibrated) {
-    read_intervals(facts, energy);
+    std::tie(energy.interval_low, energy.interval_high) =
+        read_interval80(facts.required("interval80", ""));
     const Node* like = facts.find("like");
     if (like == nullptr) return energy;
     fitted_file = file_of_device(like->as_text("like"));
     if (!fs::exists(fitted_file)) return energy;  // before the first fit: facts alone
   }
-  const Node fitted = load_document(fitted_file);
-  read_energy_factors(fitted, energy);
-  if (energy.is_calibrated) read_intervals(fitted, energy);
+  read_energy_factors(fitted_file, energy);
   // A smaller board has fewer SMs to keep busy than the one that the factors are of.
   if (!energy.is_calibrated && facts.find("busy_share") != nullptr)
-    energy.factors.busy = sourced_number(facts, "busy_share", 0, 1) * limit.value();
+    energy.factors.busy = limit * sourced_number(facts, "busy_share", 0, 1);
   return energy;
 }
 
 DeviceEnergy changed_energy(DeviceEnergy energy, const EnergyChange& change) {
   if (!change.changes()) return energy;
-  for (double EnergyFactors::*factor :
-       {&EnergyFactors::matrix_32, &EnergyFactors::matrix_16, &EnergyFactors::matrix_8,
-        &EnergyFactors::matrix_4, &EnergyFactors::vector, &EnergyFactors::exponential,
-        &EnergyFactors::l2, &EnergyFactors::sram, &EnergyFactors::busy}) {
-    energy.factors.*factor *= change.switched;
+  const EnergyPerByte before = energy.factors.dram;
+  for (const EnergyFactor& factor : energy_factors()) {
+    factor.set(energy.factors, factor.number(energy.factors) * change.switched);
   }
-  energy.factors.dram = std::max(0.0, energy.factors.dram + change.memory_pj);
+  const EnergyPerByte dram = before + change.memory;
+  energy.factors.dram = EnergyPerByte(std::max(0.0, dram.value()));
   PowerFacts& facts = energy.facts;
   const Watts leaks = facts.active_idle * facts.leakage_share * change.leakage;
   facts.active_idle = facts.active_idle * (1 - facts.leakage_share) + leaks;
@@ -171,7 +184,7 @@ EnergyChange process_difference(const GpuDeviceSpec& device, const DeviceEnergy&
   // Processes compare at equal speed; a chip of another clock takes another voltage for it.
   const double voltage = energy.facts.curve_voltage(device.clock.boost / fitted->clock.boost);
   change.switched = own->energy / of_fitted->energy * voltage * voltage;
-  change.memory_pj = own->byte_pj - of_fitted->byte_pj;
+  change.memory = own->byte - of_fitted->byte;
   return change;
 }
 
@@ -182,7 +195,7 @@ DeviceEnergy load_gpu_energy(const GpuDeviceSpec& device, const std::string& fac
       load_device_energy({device.id, device.architecture, "default"}, device.power, factors);
   if (energy.is_calibrated || energy.fitted_on.empty()) return energy;
   // The watts of busy SMs are a share of the board's, whatever its process.
-  const double busy = energy.factors.busy;
+  const Watts busy = energy.factors.busy;
   const EnergyChange change = process_difference(device, energy);
   energy = changed_energy(std::move(energy), change);
   energy.factors.busy = busy;

@@ -2,10 +2,8 @@
 // energies per operation and byte (calib/factors/energy/<device>.yaml).
 //
 //   hw/energy/<device>.yaml:       active_idle_watts: {value: 128, source: …, kind: …}, …
-//   calib/factors/energy/<device>.yaml:
-//     device: …
-//     fitted_on, split, interval80: [low, high], residuals: […]
-//     factors: {dram: {value: 92, interval80: [85, 99], unit: pJ/B, identified: yes}, …}
+//   calib/factors/energy/<device>.yaml (factor_file.hpp):
+//     factors: {dram: {value: 92, interval80: [85, 99], unit: pJ/B}, …}
 //
 // What is not fitted is stated, mostly assumed, in `energies` of hw/energy: what GPUs were not
 // measured at, and all of devices whose power is not published (constants of the process, a band in
@@ -20,31 +18,40 @@
 
 #include "calib/fitted/shared/die_area.hpp"
 #include "hw/spec/gpu/gpu_spec.hpp"
+#include "model/base/energy_per.hpp"
 #include "model/base/energy_units.hpp"
 
 namespace foretell {
 
 // Apparent energies: of an operation with all that moves with it inside an SM, of a byte out of
-// memory into L2, of one from L2 across the chip into an SM. pJ at the full clock.
+// memory into L2, of one from L2 across the chip into an SM. At the full clock.
 struct EnergyFactors {
-  double matrix_32 = 0;    // pJ per FLOP on the matrix pipe, operands of 32 bits
-  double matrix_16 = 0;    // … of 16 bits
-  double matrix_8 = 0;     // … of 8 bits
-  double matrix_4 = 0;     // … of 4 bits
-  double vector = 0;       // pJ per FLOP on lanes
-  double exponential = 0;  // pJ of one exponential of a softmax and the vector work around it
-  double dram = 0;         // pJ per byte of device memory
-  double l2 = 0;           // pJ per byte between L2 and the SMs, of memory or not
-  double sram = 0;         // pJ per byte in and out of SBUF and PSUM
-  double busy = 0;         // watts while kernels occupy the SMs, whatever they do
+  EnergyPerFlop matrix_32;  // on the matrix pipe, operands of 32 bits
+  EnergyPerFlop matrix_16;  // … of 16 bits
+  EnergyPerFlop matrix_8;   // … of 8 bits
+  EnergyPerFlop matrix_4;   // … of 4 bits
+  EnergyPerFlop vector;     // on lanes
+  Picojoules exponential;   // of one of a softmax and the vector work around it
+  EnergyPerByte dram;       // of device memory
+  EnergyPerByte l2;         // between L2 and the SMs, of memory or not
+  EnergyPerByte sram;       // in and out of SBUF and PSUM
+  Watts busy;               // while kernels occupy the SMs, whatever they do
 };
-// Names as in the files, with the members; in this order everywhere.
-std::vector<std::pair<std::string, double EnergyFactors::*>> energy_factor_names();
+
+// One of them, as files and fits have it: a number in its unit.
+struct EnergyFactor {
+  const char* name;
+  const char* unit;  // pJ/FLOP, pJ/B, pJ, W
+  double (*number)(const EnergyFactors&);
+  void (*set)(EnergyFactors&, double);
+};
+// All of them; in this order everywhere.
+const std::vector<EnergyFactor>& energy_factors();
 
 struct PowerFacts {
   Watts active_idle;       // clocks up, context live, no kernel
   double limit_share = 0;  // of the board's limit that is held under load
-  double link_pj_per_byte = 0;
+  EnergyPerByte link;
   double voltage_knee = 0;   // share of the full clock below which the voltage stays
   double voltage_floor = 0;  // voltage there, as a share of that at the full clock
   double lowest_clock = 0;   // share of the full clock

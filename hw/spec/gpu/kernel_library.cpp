@@ -144,37 +144,6 @@ KernelLibrary read_library(const fs::path& path, const Bibliography& bibliograph
   KernelLibrary library;
   library.root = load_document(path, path.string());
   const Node& root = library.root;
-  root.only_keys({"id",
-                  "name",
-                  "source",
-                  "why",
-                  "builds_on",
-                  "runs_networks",
-                  "measured_alone",
-                  "releases",
-                  "products",
-                  "vector_products",
-                  "collector",
-                  "attention",
-                  "attention_tiles",
-                  "attention_kernels",
-                  "collectives",
-                  "custom_sums",
-                  "quantises",
-                  "one_head",
-                  "cold_copies",
-                  "quantises_by_row",
-                  "one_by_one",
-                  "epilogues",
-                  "narrow_residuals",
-                  "strided_products",
-                  "fused_attention",
-                  "fused_keys",
-                  "streams",
-                  "asks_latents",
-                  "attention_share",
-                  "host"},
-                 "");
   check_id(root, path);
   check_source(root, bibliography);
   library.id = text_of(root, "id");
@@ -182,7 +151,11 @@ KernelLibrary read_library(const fs::path& path, const Bibliography& bibliograph
   if (const Node* builds_on = root.find("builds_on")) {
     library.builds_on = read_words(*builds_on, "builds_on");
   }
-  RuleReader reader(root, "library");
+  RuleReader reader(
+      root, "library",
+      {"id", "name", "source", "why", "builds_on", "releases", "products", "vector_products",
+       "collector", "attention", "attention_tiles", "attention_kernels", "collectives", "streams",
+       "asks_latents", "one_by_one", "attention_share", "host", "one_head"});
   reader.flag("runs_networks", library.runs_networks);
   reader.flag("measured_alone", library.measured_alone);
   reader.text("custom_sums", library.custom_sums);
@@ -232,6 +205,7 @@ KernelLibrary read_library(const fs::path& path, const Bibliography& bibliograph
     of_one_head.text("odd_groups_until", library.one_head_odd_until);
     of_one_head.finish();
   }
+  reader.finish();
   return library;
 }
 

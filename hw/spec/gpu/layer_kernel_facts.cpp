@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "hw/spec/shared/catalog.hpp"
+#include "hw/spec/shared/kernel_rules.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
 #include "model/config/document.hpp"
@@ -12,11 +13,6 @@
 
 namespace foretell {
 namespace {
-
-double number_or(const Node& entry, const char* key, double otherwise) {
-  const Node* found = entry.find(key);
-  return found == nullptr ? otherwise : number_at(*found, key);
-}
 
 bool yes_or(const Node& entry, const char* key, bool otherwise) {
   const Node* found = entry.find(key);
@@ -89,104 +85,60 @@ UntunedTile read_untuned_tile(const Node& node) {
 }  // namespace
 
 LayerKernelFacts LayerKernelLibrary::read_facts(const Node& node) const {
-  node.only_keys({"kernels",
-                  "architecture",
-                  "absorbed_up_to",
-                  "absorbed_tokens",
-                  "prompt_rows",
-                  "moves_heads",
-                  "widens_cache",
-                  "keeps_type",
-                  "parts",
-                  "least_part",
-                  "value_parts",
-                  "resident",
-                  "least_heads",
-                  "tile_keys",
-                  "most_parts",
-                  "walk_tokens",
-                  "walk_channels",
-                  "convolves_values",
-                  "tiles",
-                  "stage_bytes",
-                  "gated",
-                  "permutes",
-                  "activates",
-                  "all_choices",
-                  "tuned_at_powers",
-                  "longest_first",
-                  "absorbed_prompts",
-                  "head_tile",
-                  "wire_bytes",
-                  "per_choice",
-                  "gpus_per_node",
-                  "network_rate",
-                  "kernels_of",
-                  "tile_of_rows",
-                  "untuned",
-                  "type",
-                  "sums_all",
-                  "stays",
-                  "sort_per_expert",
-                  "sorted_experts",
-                  "operand_readers",
-                  "scans_in_one",
-                  "why",
-                  "source"},
-                 "libraries");
+  RuleReader reader(node, "libraries", {"kernels", "architecture", "why", "source"});
   LayerKernelFacts facts;
   facts.kernels = node.required("kernels", "libraries").as_text("kernels");
-  if (const Node* tiles = node.find("tiles")) {
+  if (const Node* tiles = reader.node("tiles")) {
     for (const Node& tile : tiles->items) facts.tiles.push_back(read_tile(tile));
   }
-  if (const Node* tiles = node.find("untuned")) {
+  if (const Node* tiles = reader.node("untuned")) {
     for (const Node& tile : tiles->items) facts.untuned.push_back(read_untuned_tile(tile));
   }
-  facts.tile_of_rows = number_or(node, "tile_of_rows", facts.tile_of_rows);
-  if (const Node* stored = node.find("type")) facts.type = type(stored->as_text("type"));
-  facts.stage_bytes = number_or(node, "stage_bytes", facts.stage_bytes);
-  facts.gated = yes_or(node, "gated", facts.gated);
-  facts.absorbed_up_to = number_or(node, "absorbed_up_to", facts.absorbed_up_to);
-  facts.widens_cache = yes_or(node, "widens_cache", facts.widens_cache);
-  facts.absorbed_tokens = yes_or(node, "absorbed_tokens", facts.absorbed_tokens);
-  facts.prompt_rows = number_or(node, "prompt_rows", facts.prompt_rows);
-  facts.moves_heads = yes_or(node, "moves_heads", facts.moves_heads);
-  facts.keeps_type = yes_or(node, "keeps_type", facts.keeps_type);
-  facts.parts = number_or(node, "parts", facts.parts);
-  facts.value_parts = number_or(node, "value_parts", facts.value_parts);
-  facts.resident = number_or(node, "resident", facts.resident);
-  facts.operand_readers = number_or(node, "operand_readers", facts.operand_readers);
-  facts.least_heads = number_or(node, "least_heads", facts.least_heads);
-  facts.tile_keys = number_or(node, "tile_keys", facts.tile_keys);
-  facts.most_parts = number_or(node, "most_parts", facts.most_parts);
-  facts.walk_tokens = number_or(node, "walk_tokens", facts.walk_tokens);
-  facts.walk_channels = number_or(node, "walk_channels", facts.walk_channels);
-  facts.convolves_values = yes_or(node, "convolves_values", facts.convolves_values);
-  facts.scans_in_one = yes_or(node, "scans_in_one", facts.scans_in_one);
-  facts.permutes = yes_or(node, "permutes", facts.permutes);
-  facts.activates = yes_or(node, "activates", facts.activates);
-  facts.all_choices = yes_or(node, "all_choices", facts.all_choices);
-  facts.sums_all = yes_or(node, "sums_all", facts.sums_all);
-  facts.tuned_at_powers = yes_or(node, "tuned_at_powers", facts.tuned_at_powers);
-  facts.longest_first = yes_or(node, "longest_first", facts.longest_first);
-  if (const Node* library = node.find("kernels_of")) {
-    facts.kernels_of = library->as_text("kernels_of");
-  }
-  facts.stays = yes_or(node, "stays", facts.stays);
-  facts.absorbed_prompts = yes_or(node, "absorbed_prompts", facts.absorbed_prompts);
-  facts.head_tile = number_or(node, "head_tile", facts.head_tile);
-  facts.wire_bytes = number_or(node, "wire_bytes", facts.wire_bytes);
-  facts.gpus_per_node = number_or(node, "gpus_per_node", facts.gpus_per_node);
-  if (const Node* rate = node.find("network_rate")) {
+  reader.number("tile_of_rows", facts.tile_of_rows);
+  if (const Node* stored = reader.node("type")) facts.type = type(stored->as_text("type"));
+  reader.number("stage_bytes", facts.stage_bytes);
+  reader.flag("gated", facts.gated);
+  reader.number("absorbed_up_to", facts.absorbed_up_to);
+  reader.flag("widens_cache", facts.widens_cache);
+  reader.flag("absorbed_tokens", facts.absorbed_tokens);
+  reader.number("prompt_rows", facts.prompt_rows);
+  reader.flag("moves_heads", facts.moves_heads);
+  reader.flag("keeps_type", facts.keeps_type);
+  reader.number("parts", facts.parts);
+  reader.number("value_parts", facts.value_parts);
+  reader.number("resident", facts.resident);
+  reader.number("operand_readers", facts.operand_readers);
+  reader.number("least_heads", facts.least_heads);
+  reader.number("tile_keys", facts.tile_keys);
+  reader.number("most_parts", facts.most_parts);
+  reader.number("walk_tokens", facts.walk_tokens);
+  reader.number("walk_channels", facts.walk_channels);
+  reader.flag("convolves_values", facts.convolves_values);
+  reader.flag("scans_in_one", facts.scans_in_one);
+  reader.flag("permutes", facts.permutes);
+  reader.flag("activates", facts.activates);
+  reader.flag("all_choices", facts.all_choices);
+  reader.flag("sums_all", facts.sums_all);
+  reader.flag("tuned_at_powers", facts.tuned_at_powers);
+  reader.flag("longest_first", facts.longest_first);
+  reader.text("kernels_of", facts.kernels_of);
+  reader.flag("stays", facts.stays);
+  reader.flag("absorbed_prompts", facts.absorbed_prompts);
+  reader.number("head_tile", facts.head_tile);
+  reader.number("wire_bytes", facts.wire_bytes);
+  reader.number("gpus_per_node", facts.gpus_per_node);
+  if (const Node* rate = reader.node("network_rate")) {
     facts.network_rate =
         BytesPerSecond(quantity_at(*rate, "network_rate", dimension_of<BytesPerSecond>::value));
   }
-  if (const Node* sort = node.find("sort_per_expert")) {
+  if (const Node* sort = reader.node("sort_per_expert")) {
     facts.sort_per_expert =
         Seconds(quantity_at(*sort, "sort_per_expert", dimension_of<Seconds>::value));
-    facts.sorted_experts = required_number(node, "sorted_experts");
+    node.required("sorted_experts", "libraries");
   }
-  facts.per_choice = yes_or(node, "per_choice", facts.per_choice);
+  reader.number("sorted_experts", facts.sorted_experts);
+  reader.flag("per_choice", facts.per_choice);
+  reader.finish();
   return facts;
 }
 

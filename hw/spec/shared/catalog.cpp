@@ -36,40 +36,6 @@ std::string effective_device_path(const std::string& path) {
   return starts_with(path, "link.") ? path : "device." + path;
 }
 
-void note_published(Parameter& parameter, const Provenance& origin) {
-  parameter.value = origin.chosen.value;  // as it was published
-  parameter.source = origin.chosen.source;
-  parameter.kind = origin.chosen.kind;
-  parameter.why = origin.chosen.why;
-  parameter.use = origin.use;
-  parameter.alternatives = origin.alternatives;
-}
-
-std::vector<Parameter> describe_parameters(const FieldList& list,
-                                           const std::map<std::string, Provenance>& provenance,
-                                           const std::set<std::string>& overridden,
-                                           const FurtherParameters* further) {
-  std::vector<Parameter> parameters;
-  for (const Field& field : list.all()) {
-    if (!field.has_value()) continue;
-    Parameter parameter;
-    parameter.path = field.path;
-    parameter.value = field.text();
-    parameter.meaning = field.meaning;
-    if (overridden.count(field.path) != 0) {
-      parameter.overridden = true;
-      parameter.source = "--set";
-      parameter.kind = ValueKind::kOverride;
-    } else if (const auto found = provenance.find(field.path); found != provenance.end()) {
-      note_published(parameter, found->second);
-    } else if (further != nullptr) {
-      further->describe(parameter);
-    }
-    parameters.push_back(std::move(parameter));
-  }
-  return parameters;
-}
-
 constexpr std::size_t kMaxKeptSystems = 64;
 
 // The files of a system, without overrides.
@@ -213,7 +179,9 @@ LoadedSystem Catalog::load(std::string_view system, const std::vector<std::strin
   std::vector<std::string> moved;
   if (further != nullptr) moved = further->follow(published, loaded.spec.device, overridden);
 
-  loaded.parameters = describe_parameters(list, provenance, overridden, further);
+  loaded.parameters = parameters_of(list, provenance, overridden, [further](Parameter& parameter) {
+    if (further != nullptr) further->describe(parameter);
+  });
   for (const auto& [path, value] : set_single_devices(divided.single, loaded.spec, problems)) {
     Parameter parameter;
     parameter.path = path;
@@ -225,9 +193,7 @@ LoadedSystem Catalog::load(std::string_view system, const std::vector<std::strin
   }
   problems.throw_if_any();
   note_moved(list, moved, "follows the published value that it stands for", loaded.parameters);
-  loaded.assumed_values = static_cast<int>(
-      std::count_if(loaded.parameters.begin(), loaded.parameters.end(),
-                    [](const Parameter& p) { return p.kind == ValueKind::kAssumed; }));
+  loaded.assumed_values = assumed_values_in(loaded.parameters);
   return loaded;
 }
 

@@ -66,7 +66,9 @@ int compare_releases(std::string_view a, std::string_view b);
 // Reads the values of one rule into variables; what the rule does not state stays as it is.
 class RuleReader {
  public:
-  RuleReader(const Node& rule, std::string path) : rule_(rule), path_(std::move(path)) {}
+  // `known`: keys that others read.
+  RuleReader(const Node& rule, std::string path, std::vector<std::string> known = {"when"})
+      : rule_(rule), path_(std::move(path)), known_(std::move(known)) {}
 
   void number(const char* key, double& value);  // above or equal to 0
   void whole(const char* key, int& value);
@@ -84,7 +86,7 @@ class RuleReader {
 
   const Node& rule_;
   std::string path_;
-  std::vector<std::string> known_ = {"when"};
+  std::vector<std::string> known_;
 };
 
 // The rules of one section of a file.

@@ -6,7 +6,8 @@ namespace foretell {
 
 std::vector<Parameter> parameters_of(const FieldList& list,
                                      const std::map<std::string, Provenance>& provenance,
-                                     const std::set<std::string>& overridden) {
+                                     const std::set<std::string>& overridden,
+                                     const std::function<void(Parameter&)>& describe) {
   std::vector<Parameter> parameters;
   for (const Field& field : list.all()) {
     if (!field.has_value()) continue;
@@ -27,6 +28,8 @@ std::vector<Parameter> parameters_of(const FieldList& list,
       parameter.why = origin.chosen.why;
       parameter.use = origin.use;
       parameter.alternatives = origin.alternatives;
+    } else if (describe) {
+      describe(parameter);
     } else {
       parameter.kind = ValueKind::kNeutral;
     }

@@ -1,6 +1,7 @@
 // The parameters of a loaded system as people see them.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -11,10 +12,12 @@
 
 namespace foretell {
 
-// Every field with a value, with where the value comes from; neutral without provenance.
+// Every field with a value, with where the value comes from; `describe` says it of those without
+// provenance, which are neutral where it is empty.
 std::vector<Parameter> parameters_of(const FieldList& list,
                                      const std::map<std::string, Provenance>& provenance,
-                                     const std::set<std::string>& overridden);
+                                     const std::set<std::string>& overridden,
+                                     const std::function<void(Parameter&)>& describe = {});
 
 // Marks the values that changed because others were overridden: `why` says which.
 void note_moved(FieldList& list, const std::vector<std::string>& paths, const std::string& why,

@@ -2,8 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "calib/fitted/gpu/gemm_factors_library.hpp"
-#include "calib/fitted/gpu/kernel_factors_file.hpp"
+#include "calib/fitted/gpu/gemm_factors_choice.hpp"
+#include "calib/fitted/gpu/kernel_factors_library.hpp"
 #include "calib/import/read_measurements.hpp"
 #include "calib/measurements/testing/example_measurement.hpp"
 #include "hw/spec/gpu/gpu_catalog.hpp"
@@ -24,7 +24,9 @@ class CalibrateMeasured : public testing::Test {
  protected:
   CalibrateMeasured() {
     device = GpuCatalog().load("l40s").spec.device;
-    truth = GemmFactorsLibrary(gemm_factors_folder()).choose(device, "trtllm", "bf16").set.factors;
+    truth =
+        choose_gemm(KernelFactorsLibrary(kernel_factors_folder("gemm")), device, "trtllm", "bf16")
+            .set.factors;
     truth.dram_efficiency /= kSlower;
   }
 
@@ -60,10 +62,10 @@ TEST_F(CalibrateMeasured, WritesFactorsWithIntervalsAndWhereTheyAreFrom) {
   const CommandResult result = fit(records(32));
   ASSERT_EQ(result.code, kSuccess) << result.messages;
   const std::string written = folder.read("factors/gpu/gemm/l40s.yaml");
-  const KernelFactorsFile file = parse_kernel_factors(written, "l40s.yaml");
-  EXPECT_EQ(kernel_factors_text(file), written);
-  ASSERT_EQ(file.sets.size(), 1U);
-  const KernelFactorSet& set = file.sets[0];
+  const FactorFile file = parse_kernel_factors(written, "l40s.yaml");
+  EXPECT_EQ(factor_file_text(file), written);
+  ASSERT_EQ(file.tables.size(), 1U);
+  const FactorTable& set = file.tables[0];
   EXPECT_EQ(set.table, "cublaslt bf16");
   GemmFactors factors;
   FieldList list;
@@ -130,11 +132,11 @@ std::string operator_records() {
 TEST_F(CalibrateMeasured, OperatorsAreFittedFromRecords) {
   const CommandResult result = fit(operator_records());
   ASSERT_EQ(result.code, kSuccess) << result.messages;
-  const KernelFactorsFile file =
+  const FactorFile file =
       parse_kernel_factors(folder.read("factors/gpu/operator/l40s.yaml"), "l40s.yaml");
-  ASSERT_EQ(file.sets.size(), 1U);
-  EXPECT_EQ(file.sets[0].table, "cuda element-wise bf16");
-  const std::string& judged = file.sets[0].held_out;
+  ASSERT_EQ(file.tables.size(), 1U);
+  EXPECT_EQ(file.tables[0].table, "cuda element-wise bf16");
+  const std::string& judged = file.tables[0].held_out;
   const std::string name = "MAPE ";
   ASSERT_NE(judged.find(name), std::string::npos);
   EXPECT_LT(std::stod(judged.substr(judged.find(name) + name.size())), 8) << judged;

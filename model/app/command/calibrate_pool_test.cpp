@@ -5,8 +5,8 @@
 
 #include <filesystem>
 
-#include "calib/fitted/gpu/gemm_factors_library.hpp"
-#include "calib/fitted/gpu/kernel_factors_file.hpp"
+#include "calib/fitted/gpu/gemm_factors_choice.hpp"
+#include "calib/fitted/gpu/kernel_factors_library.hpp"
 #include "calib/fitted/shared/factors_folder.hpp"
 #include "hw/spec/gpu/gpu_catalog.hpp"
 #include "model/app/command/testing/command_runner.hpp"
@@ -27,7 +27,8 @@ class CalibratePool : public testing::Test {
   CalibratePool() {
     const GpuDeviceSpec device = GpuCatalog().load("h100-sxm").spec.device;
     const GemmFactors truth =
-        GemmFactorsLibrary(gemm_factors_folder()).choose(device, "trtllm", "bf16").set.factors;
+        choose_gemm(KernelFactorsLibrary(kernel_factors_folder("gemm")), device, "trtllm", "bf16")
+            .set.factors;
     const GemmLibrary library = gemm_library(device.architecture, "trtllm", "bf16");
     const GemmTiming timing(device, gemm_type("bf16"), library, truth);
     for (const char* framework : {"trtllm", "vllm"}) {
@@ -42,7 +43,7 @@ class CalibratePool : public testing::Test {
     }
     // What is fitted already is where it starts: the folder of the program is not written to.
     fs::create_directories(folder.file("factors/gpu/gemm"));
-    fs::copy(gemm_factors_folder() / "h100-sxm.yaml",
+    fs::copy(kernel_factors_folder("gemm") / "h100-sxm.yaml",
              folder.file("factors/gpu/gemm/h100-sxm.yaml"));
   }
 
@@ -64,7 +65,7 @@ class CalibratePool : public testing::Test {
 
   std::size_t stated(const std::string& table) const {
     const KernelFactorsLibrary library(folder.file("factors/gpu/gemm"));
-    const KernelFactorSet* set = library.find("h100-sxm", table);
+    const FactorTable* set = library.find("h100-sxm", table);
     return set == nullptr ? 1000 : set->stated.own.size();
   }
 

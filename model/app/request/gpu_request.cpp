@@ -237,8 +237,8 @@ double watts_in(const std::string& text) {
 
 // Power for an operation of a type at the full rate, over what one costs.
 double power_for(const GpuDeviceSpec& device, const std::string& type, const std::string& factors) {
-  const double pj = load_gpu_energy(device, factors).factors.matrix_16;
-  return device.power.value() / device.matrix_rate.at(type) / pj;
+  const EnergyPerFlop each = load_gpu_energy(device, factors).factors.matrix_16;
+  return device.power.value() / device.matrix_rate.at(type) / each.value();
 }
 
 // Has the board less power for an operation of a type than the one that its factors of products
@@ -250,7 +250,7 @@ bool has_less_power(const GpuRequest& resolved, const KernelLibrary& library) {
   const std::string type(to_string(resolved.precision.matmul_compute));
   if (device.matrix_rate.count(type) == 0) return false;
   const std::string from =
-      GpuFactorTables::of(factors)->gemm().choose(device, library.id, type).device;
+      choose_gemm(GpuFactorTables::of(factors)->kernels("gemm"), device, library.id, type).device;
   const GpuDeviceSpec* measured = find_published_device(from);
   if (measured == nullptr || from == device.id || measured->matrix_rate.count(type) == 0)
     return false;

@@ -43,8 +43,8 @@ double blocks_of(const MappedOp& op) {
 GridSequence row_of(const AttentionDimensions& attention, const std::string& table,
                     const std::string& id) {
   const GpuDeviceSpec gpu = GpuCatalog().load(id).spec.device;
-  const AttentionFactorsLibrary library(attention_factors_folder());
-  const ChosenAttentionFactors chosen = library.choose(gpu, {table});
+  const KernelFactorsLibrary library(kernel_factors_folder("attention"));
+  const ChosenAttentionFactors chosen = choose_attention(library, gpu, {table});
   return attention_program(gpu, library_of_table(gpu.architecture, table), kBf16, chosen.factors,
                            shape_of(attention));
 }

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "calib/fitted/gpu/kernel_factors_file.hpp"
+#include "calib/fitted/gpu/kernel_factors_library.hpp"
 #include "hw/spec/gpu/attention_block_facts.hpp"
 #include "hw/spec/gpu/gpu_catalog.hpp"
 #include "hw/spec/gpu/layer_kernel_choice.hpp"

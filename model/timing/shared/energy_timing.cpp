@@ -4,12 +4,6 @@
 #include <cmath>
 
 namespace foretell {
-namespace {
-
-constexpr double kPicojoule = 1e-12;
-
-}  // namespace
-
 double voltage_share(double clock, const PowerFacts& facts) {
   return std::min(facts.curve_voltage(clock), facts.voltage_most);
 }
@@ -35,27 +29,27 @@ std::vector<EnergyPart> energy_parts(const EnergyWork& work, Seconds time, doubl
                                      const DeviceEnergy& energy) {
   const EnergyFactors& factors = energy.factors;
   const double voltage = voltage_share(clock, energy.facts);
-  const double switched = kPicojoule * voltage * voltage;
+  const double switched = Picojoules::kInJoules * voltage * voltage;
   std::vector<EnergyPart> parts;
-  const auto add = [&](const char* kind, const char* factor, double joules) {
-    if (joules > 0) parts.push_back({kind, Joules(joules), energy.calibrated.count(factor) > 0});
+  const auto add = [&](const char* kind, const char* factor, Joules joules) {
+    if (joules > Joules(0)) parts.push_back({kind, joules, energy.calibrated.count(factor) > 0});
   };
-  const auto switched_part = [&](const char* kind, const char* factor, double count, double pj) {
-    add(kind, factor, count * pj * switched);
+  const auto switched_part = [&](const char* kind, const char* factor, Picojoules full) {
+    add(kind, factor, Joules(full.value() * switched));
   };
-  switched_part("matrix 32 bit", "matrix_32", work.matrix_32.value(), factors.matrix_32);
-  switched_part("matrix 16 bit", "matrix_16", work.matrix_16.value(), factors.matrix_16);
-  switched_part("matrix 8 bit", "matrix_8", work.matrix_8.value(), factors.matrix_8);
-  switched_part("matrix 4 bit", "matrix_4", work.matrix_4.value(), factors.matrix_4);
-  switched_part("vector", "vector", work.vector.value(), factors.vector);
-  switched_part("exponential", "exponential", work.exponentials, factors.exponential);
-  switched_part("l2", "l2", work.l2.value(), factors.l2);
-  switched_part("sram", "sram", work.sram.value(), factors.sram);
-  add("dram", "dram", work.dram.value() * factors.dram * kPicojoule);
-  add("link", "link", work.link.value() * energy.facts.link_pj_per_byte * kPicojoule);
+  switched_part("matrix 32 bit", "matrix_32", work.matrix_32 * factors.matrix_32);
+  switched_part("matrix 16 bit", "matrix_16", work.matrix_16 * factors.matrix_16);
+  switched_part("matrix 8 bit", "matrix_8", work.matrix_8 * factors.matrix_8);
+  switched_part("matrix 4 bit", "matrix_4", work.matrix_4 * factors.matrix_4);
+  switched_part("vector", "vector", work.vector * factors.vector);
+  switched_part("exponential", "exponential", work.exponentials * factors.exponential);
+  switched_part("l2", "l2", work.l2 * factors.l2);
+  switched_part("sram", "sram", work.sram * factors.sram);
+  add("dram", "dram", (work.dram * factors.dram).joules());
+  add("link", "link", (work.link * energy.facts.link).joules());
   // Clock trees and pipelines of occupied SMs switch with every cycle.
-  add("busy", "busy", factors.busy * clock * voltage * voltage * work.busy.value());
-  add(kActiveIdle, "active_idle", (idle_power(clock, energy.facts) * time).value());
+  add("busy", "busy", factors.busy * clock * voltage * voltage * work.busy);
+  add(kActiveIdle, "active_idle", idle_power(clock, energy.facts) * time);
   return parts;
 }
 

@@ -9,8 +9,10 @@ namespace {
 
 DeviceEnergy some_energy() {
   DeviceEnergy energy;
-  energy.facts = {Watts(100), 0.985, 50, 0.5, 0.7, 0.2};
-  energy.factors = {1, 0.5, 0.3, 0.15, 1, 10, 100, 10, 1, 60};
+  energy.facts = {Watts(100), 0.985, EnergyPerByte(50), 0.5, 0.7, 0.2};
+  energy.factors = {EnergyPerFlop(1), EnergyPerFlop(0.5), EnergyPerFlop(0.3), EnergyPerFlop(0.15),
+                    EnergyPerFlop(1), Picojoules(10),     EnergyPerByte(100), EnergyPerByte(10),
+                    EnergyPerByte(1), Watts(60)};
   return energy;
 }
 

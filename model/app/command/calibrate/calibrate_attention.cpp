@@ -5,7 +5,7 @@
 #include <map>
 
 #include "calib/fit/row_division.hpp"
-#include "calib/fitted/gpu/attention_factors_library.hpp"
+#include "calib/fitted/gpu/attention_factors_choice.hpp"
 #include "hw/spec/gpu/gpu_catalog.hpp"
 #include "model/app/command/calibrate/kernel_calibration.hpp"
 #include "model/app/command/calibrate/table_rows.hpp"
@@ -60,7 +60,7 @@ int calibrate_attention(const GemmFitCommand& command, const Session& session) {
   const GpuDeviceSpec device = catalog.load(catalog.find_device(command.device)).spec.device;
   KernelFitSettings settings{"gpu_attention_plan.yaml", "configurations"};
   settings.leaves_families_out = false;  // enough are held out, and a fit takes a minute
-  KernelCalibration calibration(command, device, settings, attention_factors_folder(),
+  KernelCalibration calibration(command, device, settings, kernel_factors_folder("attention"),
                                 kAttentionSplit, session);
   calibration.run(read_attention_tables(command, device, session), [&](const AttentionTable& table,
                                                                        KernelFitTask& task,

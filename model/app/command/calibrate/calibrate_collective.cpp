@@ -88,7 +88,7 @@ int calibrate_collective(const GemmFitCommand& command, const Session& session) 
   settings.rows = kEveryRow;
   settings.evaluations = 6000;
   settings.leaves_families_out = false;  // sizes between those that are fitted to are no families
-  KernelCalibration calibration(command, device, settings, collective_factors_folder(),
+  KernelCalibration calibration(command, device, settings, kernel_factors_folder("collective"),
                                 kCollectiveSplit, session);
   calibration.run(
       read_collective_tables(command, device, session),

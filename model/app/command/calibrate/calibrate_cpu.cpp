@@ -8,6 +8,8 @@
 #include <map>
 
 #include "calib/fit/cpu_fit.hpp"
+#include "calib/fit/evidence.hpp"
+#include "calib/fitted/shared/factor_file.hpp"
 #include "calib/fitted/shared/factors_folder.hpp"
 #include "calib/validate/statistics.hpp"
 #include "hw/spec/cpu/cpu_catalog.hpp"
@@ -118,38 +120,20 @@ class Report {
     if (!all_.empty()) output.add_accuracy(device, "all, held out", accuracy_of_rows(all_));
   }
 
-  std::string held_out_text() const {
-    std::string text;
-    for (const auto& [name, judged] : held_out_) {
-      const Accuracy accuracy = accuracy_of_rows(judged);
-      text += fmt::format("{}{} {} rows MAPE {:.1f} %", text.empty() ? "" : "; ", name, accuracy.n,
-                          100 * accuracy.mape);
-    }
-    return text;
-  }
-
-  std::string interval_lines() const {
-    std::string text;
-    for (const auto& [name, interval] : intervals_.by_class) {
-      text += fmt::format("  \"{}\": [{:.3f}, {:.3f}]\n", name, interval.first, interval.second);
-    }
-    return text;
-  }
-
   // Residuals of each class on both sides of the split.
-  std::string residual_lines() const {
-    std::string text;
+  std::vector<std::string> residual_lines() const {
+    std::vector<std::string> lines;
     for (const auto& [side, rows] : {std::pair("fitted on", &fitted_), {"held out", &held_out_}}) {
       for (const auto& [name, judged] : *rows) {
         const Accuracy accuracy = accuracy_of_rows(judged);
-        text += fmt::format("  - \"{}, {}: {} rows, {}\"\n", name, side, accuracy.n,
-                            accuracy_text(accuracy, 1));
+        lines.push_back(
+            fmt::format("{}, {}: {} rows, {}", name, side, accuracy.n, accuracy_text(accuracy, 1)));
       }
     }
-    return text;
+    return lines;
   }
 
-  double correlation() const { return intervals_.correlation; }
+  const CpuIntervals& intervals() const { return intervals_; }
 
  private:
   std::string worst_rows() const {
@@ -193,27 +177,16 @@ std::string value_text(const Field& field, double value) {
   return format_quantity(rounded_to(value, 4), field.dimension);
 }
 
-std::string factor_lines(const CpuFit& fit) {
+void add_factors(const CpuFit& fit, FactorTable& table) {
   CpuFactors factors = fit.factors;
   FieldList list;
   fields(list, factors);
-  std::string text;
-  std::string group;
   for (const FactorEstimate& estimate : fit.result.factors) {
     const Field& field = list.at(estimate.factor.name);
-    std::string name = estimate.factor.name;
-    std::string indent = "  ";
-    if (const std::size_t dot = name.find('.'); dot != std::string::npos) {
-      if (name.substr(0, dot) != group) text += "  " + (group = name.substr(0, dot)) + ":\n";
-      name = name.substr(dot + 1);
-      indent = "    ";
-    }
-    text +=
-        fmt::format("{}{}: {{value: {}, interval80: [{}, {}]}}\n", indent, name,
-                    value_text(field, field.number()), value_text(field, std::exp(estimate.low80)),
-                    value_text(field, std::exp(estimate.high80)));
+    add_factor(table, value_text(field, field.number()),
+               {field.path, value_text(field, std::exp(estimate.low80)),
+                value_text(field, std::exp(estimate.high80)), estimate.identified});
   }
-  return text;
 }
 
 // What the starts reached: equal values say that they found the same place.
@@ -226,39 +199,30 @@ std::string starts_text(const CpuFit& fit) {
 std::string file_text(const LoadedCpuSystem& system, const CpuFit& fit, const Report& report,
                       const std::vector<Measurement>& measurements, std::size_t fitted_rows) {
   const MeasurementProvenance& provenance = measurements.front().provenance;
-  std::string text =
-      "# Written by `foretell calibrate fit`; do not edit. What each factor means stands in\n"
-      "# calib/fitted/cpu/cpu_factors.cpp. The clock is that of the machine while it was "
-      "measured.\n";
-  text += fmt::format("device: {}\narchitecture: {}\ncpu: \"{}\"\n", measurements.front().device,
-                      system.spec.device.architecture, system.spec.device.name);
-  text += fmt::format("clock: {}\n", format_quantity(system.spec.device.clock.all_core.value(),
-                                                     dimension_of<Hertz>::value));
+  FactorFile file;
+  file.device = measurements.front().device;
+  file.split =
+      "families of equal columns and depth: a quarter of them, by hash, and blocks are held out";
+  file.machine = {{"architecture", system.spec.device.architecture},
+                  {"cpu", system.spec.device.name},
+                  {"clock", format_quantity(system.spec.device.clock.all_core)}};
   const auto& rates = system.spec.device.flops_per_cycle;
   if (const auto fp32 = rates.find("fp32"); fp32 != rates.end()) {
-    text += fmt::format("fp32_per_cycle: {:g}\n", fp32->second);
+    file.machine["fp32_per_cycle"] = fmt::format("{:g}", fp32->second);
   }
-  text += fmt::format("fitted_on: \"{} rows measured on {} with {}, {}\"\n", fitted_rows,
-                      provenance.machine, provenance.software, provenance.date);
-  text += fmt::format("prior: \"{}\"\n", fit.prior);
-  text += fmt::format("starts: \"{}\"\n", starts_text(fit));
-  text += fmt::format("held_out: \"{}\"\n", report.held_out_text());
-  std::string unknown;
-  for (const FactorEstimate& estimate : fit.result.factors) {
-    if (estimate.identified) continue;
-    unknown += fmt::format("{}{}", unknown.empty() ? "" : ", ", estimate.factor.name);
-  }
-  text += fmt::format("not_identified: \"{}\"\n", unknown.empty() ? "none" : unknown);
-  std::string trade_offs;
-  for (const Correlation& pair : fit.result.correlations) {
-    trade_offs += fmt::format("{}{} with {} {:+.2f}", trade_offs.empty() ? "" : "; ", pair.first,
-                              pair.second, pair.value);
-  }
-  text += fmt::format("trade_offs: \"{}\"\n", trade_offs.empty() ? "none above 0.8" : trade_offs);
-  return text +
-         "interval80:  # measured / predicted, of rows whose family their fit did not see\n" +
-         report.interval_lines() + fmt::format("correlation: {}\n", report.correlation()) +
-         "residuals:\n" + report.residual_lines() + "factors:\n" + factor_lines(fit);
+  FactorTable table;
+  table.table = "operators";
+  table.fitted_on = fmt::format("{} rows measured on {} with {}, {}", fitted_rows,
+                                provenance.machine, provenance.software, provenance.date);
+  table.intervals = report.intervals().by_class;
+  table.correlation = report.intervals().correlation;
+  table.evidence.prior = fit.prior;
+  table.evidence.starts = starts_text(fit);
+  table.evidence.trade_offs = trade_offs_of(fit.result);
+  table.evidence.residuals = report.residual_lines();
+  add_factors(fit, table);
+  file.tables.push_back(std::move(table));
+  return factor_file_text(file);
 }
 
 // Points of the vault take part in nothing.

@@ -8,7 +8,7 @@
 #include <set>
 
 #include "calib/fit/row_division.hpp"
-#include "calib/fitted/gpu/gemm_factors_library.hpp"
+#include "calib/fitted/gpu/gemm_factors_choice.hpp"
 #include "calib/import/record_tables.hpp"
 #include "hw/spec/gpu/gpu_catalog.hpp"
 #include "hw/spec/gpu/kernel_library.hpp"
@@ -95,11 +95,11 @@ std::string add_row(const GemmFitCommand& command, const GpuDeviceSpec& device,
 // The factors of the same chip with another library, or of the nearest chip.
 ChosenGemmFactors nearest_factors(const GpuDeviceSpec& device, const GemmRow& like) {
   const std::string& networks = kernel_libraries().choice().networks;
-  GemmFactorsLibrary library(gemm_factors_folder());
-  ChosenGemmFactors chosen = library.choose(device, networks, like.dtype);
+  KernelFactorsLibrary library(kernel_factors_folder("gemm"));
+  ChosenGemmFactors chosen = choose_gemm(library, device, networks, like.dtype);
   if (chosen.set.framework() == like.framework) {  // what an earlier fit of these rows left
     library.hold_out(device.id);
-    chosen = library.choose(device, networks, like.dtype);
+    chosen = choose_gemm(library, device, networks, like.dtype);
   }
   if (chosen.note.empty()) {
     chosen.note = fmt::format("factors of {} on {}", chosen.set.table, device.id);
@@ -114,8 +114,8 @@ using MeasuredBy = std::map<std::string, std::set<std::string>>;
 int fit_tables(const GemmFitCommand& command, const GpuDeviceSpec& device,
                const KernelFitSettings& settings, const std::map<std::string, ProductTable>& tables,
                const MeasuredBy* measured_by, const Session& session) {
-  KernelCalibration calibration(command, device, settings, gemm_factors_folder(), kProductSplit,
-                                session);
+  KernelCalibration calibration(command, device, settings, kernel_factors_folder("gemm"),
+                                kProductSplit, session);
   calibration.run(
       tables, [&](const ProductTable& table, KernelFitTask& task, const auto& calibrate) {
         if (table.fit.empty())

@@ -73,7 +73,7 @@ std::unique_ptr<OperatorKernels> known_less(const GpuDeviceSpec& device, const O
   OperatorFactors factors;
   FieldList list;
   fields(list, *other.op, factors);
-  const KernelFactorsLibrary library(operator_factors_folder());
+  const KernelFactorsLibrary library(kernel_factors_folder("operator"));
   read_factor_set(library.choose(device, {operator_table(other)}).set, list);
   return std::make_unique<OperatorKernels>(device, other, factors);
 }
@@ -86,7 +86,7 @@ int fit_operators(const GemmFitCommand& command, const EachRow& each_row, std::s
   settings.evaluations = 1500;
   settings.starts = 3;
   settings.pooled_rows = 1000;
-  KernelCalibration calibration(command, device, settings, operator_factors_folder(),
+  KernelCalibration calibration(command, device, settings, kernel_factors_folder("operator"),
                                 kOperatorSplit, session);
   const OperatorTables read = read_operator_tables(command, device, each_row);
   if (read.below_clock > 0) {

@@ -10,8 +10,10 @@
 #include <tuple>
 #include <utility>
 
+#include "calib/fit/evidence.hpp"
 #include "calib/fit/fit.hpp"
 #include "calib/fit/plan.hpp"
+#include "calib/fitted/shared/factor_file.hpp"
 #include "calib/fitted/shared/factors_folder.hpp"
 #include "calib/validate/left_out_rows.hpp"
 #include "calib/validate/part.hpp"
@@ -190,10 +192,10 @@ void set_intervals(const PowerSamples& samples, const GpuDeviceSpec& device, Dev
   }
 }
 
-const char* unit_of(const std::string& factor) {
-  if (factor == "busy") return "W";
-  if (factor == "dram" || factor == "l2") return "pJ/B";
-  return factor == "exponential" ? "pJ" : "pJ/FLOP";
+const EnergyFactor& energy_factor_of(const std::string& name) {
+  const auto& all = energy_factors();
+  return *std::find_if(all.begin(), all.end(),
+                       [&](const EnergyFactor& factor) { return name == factor.name; });
 }
 
 // What a bound holds was not measured.
@@ -209,29 +211,27 @@ std::string energy_yaml(const std::string& device, const PowerSamples& samples,
                         const std::vector<std::string>& residuals) {
   std::set<std::string> families;
   for (const PowerSample& sample : samples.fit) families.insert(sample.row.family);
-  std::string text = fmt::format(
-      "# Written by `foretell calibrate fit`; do not edit. Apparent energies at the full clock.\n"
-      "device: {}\nfitted_on: \"{} rows of {} families, board watts of kernels of 1 ms or more\"\n"
-      "split: \"families of equal weights or heads by hash: 5 of 10 fit, 3 judge, 2 stay closed\"\n"
-      "interval80: [{:.3f}, {:.3f}]  # measured / predicted on families that judge\n",
-      device, samples.fit.size(), families.size(), energy.interval_low, energy.interval_high);
-  text += "intervals:  # of a kind of kernel, by how it was measured\n";
-  for (const auto& [key, interval] : energy.intervals)
-    text += fmt::format("  {}: [{:.3f}, {:.3f}]\n", key, interval.first, interval.second);
-  text += "factors:\n";
+  FactorTable table;
+  table.table = "power";
+  table.fitted_on = fmt::format("{} rows of {} families, board watts of kernels of 1 ms or more",
+                                samples.fit.size(), families.size());
+  table.interval_low = energy.interval_low;
+  table.interval_high = energy.interval_high;
+  table.intervals = energy.intervals;
+  const auto text = [](double value) { return fmt::format("{:.4g}", value); };
   for (const FactorEstimate& factor : result.factors) {
-    text += fmt::format(
-        "  {}: {{value: {:.4g}, interval80: [{:.4g}, {:.4g}], unit: {}, identified: {}}}\n",
-        factor.factor.name, factor.value, factor.low80, factor.high80, unit_of(factor.factor.name),
-        factor.identified && !is_at_bound(factor) ? "yes" : "no");
+    add_factor(table, text(factor.value),
+               {factor.factor.name, text(factor.low80), text(factor.high80),
+                factor.identified && !is_at_bound(factor)},
+               {"", energy_factor_of(factor.factor.name).unit});
   }
-  if (!result.correlations.empty()) text += "trade_offs:\n";
-  for (const Correlation& one : result.correlations) {
-    text += fmt::format("  - \"{} and {}: {:+.2f}\"\n", one.first, one.second, one.value);
-  }
-  text += "residuals:\n";
-  for (const std::string& line : residuals) text += "  - \"" + line + "\"\n";
-  return text;
+  table.evidence.trade_offs = trade_offs_of(result);
+  table.evidence.residuals = residuals;
+  return factor_file_text(
+      {device,
+       "families of equal weights or heads by hash: 5 of 10 fit, 3 judge, 2 stay closed",
+       {},
+       {table}});
 }
 
 }  // namespace
@@ -244,10 +244,10 @@ int calibrate_power(const GemmFitCommand& command, const Session& session) {
                            : command.plan;
   const PowerSamples samples = read_samples(command, device);
   DeviceEnergy energy = load_gpu_energy(device);
-  EnergyFactors start;
+  std::map<std::string, double> start;
   FieldList list;
-  for (const auto& [name, member] : energy_factor_names()) {
-    list.value(name, start.*member, {0, kMaxEnergy}, "");
+  for (const EnergyFactor& factor : energy_factors()) {
+    list.value(factor.name, start[factor.name], {0, kMaxEnergy}, "");
   }
   const FitPlan plan = load_fit_plan(plan_file, {device.id, device.architecture, ""}, list);
   FitProblem problem;
@@ -257,12 +257,8 @@ int calibrate_power(const GemmFitCommand& command, const Session& session) {
     problem.observations.push_back({sample.row.kernel_class, sample.row.family, sample.watts});
   }
   const auto apply = [&](const std::vector<double>& values) {
-    const auto names = energy_factor_names();
     for (std::size_t i = 0; i < values.size(); ++i) {
-      const auto found = std::find_if(names.begin(), names.end(), [&](const auto& entry) {
-        return entry.first == problem.factors[i].name;
-      });
-      energy.factors.*(found->second) = values[i];
+      energy_factor_of(problem.factors[i].name).set(energy.factors, values[i]);
     }
   };
   problem.forecast = [&](const std::vector<double>& values) {

@@ -11,8 +11,7 @@
 #include <tuple>
 #include <vector>
 
-#include "calib/fitted/gpu/gemm_factors_library.hpp"
-#include "calib/fitted/gpu/kernel_factors_file.hpp"
+#include "calib/fitted/gpu/kernel_factors_library.hpp"
 #include "calib/fitted/gpu/transfer_intervals.hpp"
 #include "calib/fitted/shared/factors_folder.hpp"
 #include "calib/validate/interval_estimate.hpp"
@@ -76,8 +75,7 @@ bool is_measured(const std::string& kernels, const std::string& device) {
 }
 
 // Devices of the kind none of whose sets shares a number with the one that is held out.
-template <class Library>
-std::vector<std::string> independent_of(const std::string& device, Library library) {
+std::vector<std::string> independent_of(const std::string& device, KernelFactorsLibrary library) {
   const std::map<std::string, std::size_t> before = library.sets_by_device();
   library.hold_out(device);
   std::vector<std::string> devices;
@@ -91,10 +89,8 @@ std::vector<std::string> independent_of(const std::string& device, Library libra
 // own?
 bool has_sibling(const GpuCatalog& catalog, const std::string& kernels, const std::string& device) {
   const std::string architecture = catalog.load(device).spec.device.architecture;
-  const fs::path folder = factors_folder() / "gpu" / kernels;
   const std::vector<std::string> devices =
-      kernels == "gemm" ? independent_of(device, GemmFactorsLibrary(folder))
-                        : independent_of(device, KernelFactorsLibrary(folder));
+      independent_of(device, KernelFactorsLibrary(kernel_factors_folder(kernels)));
   return std::any_of(devices.begin(), devices.end(), [&](const std::string& other) {
     return catalog.load(other).spec.device.architecture == architecture;
   });

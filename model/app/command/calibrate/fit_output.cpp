@@ -5,7 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
-#include "calib/fitted/gpu/kernel_factors_file.hpp"
+#include "calib/fitted/gpu/kernel_factors_library.hpp"
 #include "model/app/terminal/table_output.hpp"
 #include "reports/record/csv.hpp"
 
@@ -15,10 +15,9 @@ std::string evidence_text(const FitEvidence& evidence) {
   std::string text = fmt::format("  prior: {}\n", evidence.prior);
   for (const std::string& line : evidence.residuals) text += "  " + line + "\n";
   for (const FactorInterval& interval : evidence.interval80) {
-    const auto& unknown = evidence.not_identified;
-    const bool known = std::count(unknown.begin(), unknown.end(), interval.factor) == 0;
-    text += fmt::format("  {}: {} to {}{}\n", interval.factor, interval.low, interval.high,
-                        known ? "" : " (not determined by the rows; the prior stands)");
+    text += fmt::format(
+        "  {}: {} to {}{}\n", interval.factor, interval.low, interval.high,
+        interval.is_identified ? "" : " (not determined by the rows; the prior stands)");
   }
   for (const std::string& pair : evidence.trade_offs) text += "  trade off: " + pair + "\n";
   return text;
@@ -70,11 +69,9 @@ void FitOutput::add_set(const std::string& device, const std::string& table,
     const auto known = std::find_if(evidence.interval80.begin(), evidence.interval80.end(),
                                     [&](const auto& interval) { return interval.factor == name; });
     if (known != evidence.interval80.end()) {
-      const auto& unknown = evidence.not_identified;
       line.low80 = known->low;
       line.high80 = known->high;
-      line.identified =
-          std::find(unknown.begin(), unknown.end(), name) == unknown.end() ? "yes" : "no";
+      line.identified = known->is_identified ? "yes" : "no";
     }
     add(line);
   }

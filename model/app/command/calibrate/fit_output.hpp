@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "calib/fitted/shared/fit_evidence.hpp"
+#include "calib/fitted/shared/factor_file.hpp"
 #include "calib/validate/statistics.hpp"
 #include "model/app/terminal/output.hpp"
 #include "reports/render/table.hpp"

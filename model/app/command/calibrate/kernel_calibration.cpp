@@ -186,7 +186,7 @@ std::optional<SharingRule> KernelCalibration::sharing_rule(const std::string& ta
 }
 
 void KernelCalibration::take(const std::string& text) {
-  KernelFactorSet set = parse_kernel_factors(text, path_.string()).sets.front();
+  FactorTable set = parse_kernel_factors(text, path_.string()).tables.front();
   command_.output_lines->say(fmt::format(
       "{} {} {}: {}; held out: {}; 80 % interval {:.3f} to {:.3f}\n", file_.device, set.table,
       set.version, set.fitted_on, set.held_out, set.interval_low, set.interval_high));
@@ -194,7 +194,7 @@ void KernelCalibration::take(const std::string& text) {
   command_.output_lines->add_set(file_.device, set.table + " " + set.version, set.factors,
                                  set.evidence, set.interval_low, set.interval_high, set.fitted_on,
                                  set.held_out);
-  put_factor_set(file_, std::move(set));
+  put_factor_table(file_, std::move(set));
 }
 
 bool KernelCalibration::is_enough(const std::string& name, const std::vector<KernelSample>& fit,
@@ -225,7 +225,7 @@ void KernelCalibration::run_all(const std::vector<std::string>& names,
       any = true;
     }
     if (!any) continue;
-    write_text(path_.string(), kernel_factors_text(file_));
+    write_text(path_.string(), factor_file_text(file_));
     read_known_factors();
     is_written = true;
   }
@@ -233,15 +233,15 @@ void KernelCalibration::run_all(const std::vector<std::string>& names,
 }
 
 std::string KernelCalibration::calibrated_text(KernelFitTask& task) const {
-  const auto known = std::find_if(file_.sets.begin(), file_.sets.end(),
+  const auto known = std::find_if(file_.tables.begin(), file_.tables.end(),
                                   [&](const auto& set) { return set.table == task.name; });
-  if (command_.keep_factors && known == file_.sets.end()) return "";
+  if (command_.keep_factors && known == file_.tables.end()) return "";
   if (command_.only_sharing && !sharing_rule(task.name)) return "";
-  KernelFactorsFile file;
+  FactorFile file;
   file.device = file_.device;
   file.split = file_.split;
-  file.sets = {calibrated_set(task, command_.keep_factors ? &*known : nullptr)};
-  return kernel_factors_text(file);
+  file.tables = {calibrated_set(task, command_.keep_factors ? &*known : nullptr)};
+  return factor_file_text(file);
 }
 
 // Where a search for the factors of the table starts, and what it does not move.
@@ -282,7 +282,7 @@ KernelFit KernelCalibration::search(KernelFitTask& task,
 }
 
 // The same of a set's own values alone, from where they are.
-void KernelCalibration::search_own(KernelFitTask& task, const KernelFactorSet& set,
+void KernelCalibration::search_own(KernelFitTask& task, const FactorTable& set,
                                    const std::vector<std::size_t>& rows) const {
   std::vector<std::string> own;
   for (const std::string& name : positive_fields(*task.fields)) {
@@ -303,7 +303,7 @@ double KernelCalibration::loss_of_all_values(KernelFitTask& task,
                                              const std::vector<std::size_t>& rows) const {
   const double found_loss = search(task, rows).loss;
   const KernelFactorsLibrary so_far(folder_);  // what lies in the folder of --output is no input
-  const KernelFactorSet* earlier = so_far.find(device_.id, task.name);
+  const FactorTable* earlier = so_far.find(device_.id, task.name);
   if (earlier == nullptr) return found_loss;
   const FieldValues found(*task.fields);
   clear_fields(*task.fields);
@@ -315,7 +315,7 @@ double KernelCalibration::loss_of_all_values(KernelFitTask& task,
 }
 
 // The factors of another table but for the few that it takes to come close to a fit of all.
-KernelFactorSet KernelCalibration::shared_set(KernelFitTask& task, const SharingRule& rule) const {
+FactorTable KernelCalibration::shared_set(KernelFitTask& task, const SharingRule& rule) const {
   FieldList& fields = *task.fields;
   const std::vector<std::string> fixed = load_start(task);
   const std::vector<std::string> candidates = all_but_fixed(fields, fixed);
@@ -323,8 +323,8 @@ KernelFactorSet KernelCalibration::shared_set(KernelFitTask& task, const Sharing
   const std::vector<std::size_t> some = draw_rows(task.fit.size(), kSharedRows, seed());
   double reached = loss_of_all_values(task, some);
   FactorTexts hints = factor_texts(fields);
-  const KernelFactorSet& like = *known_->find(rule.like.device, rule.like.table);
-  KernelFactorSet set;
+  const FactorTable& like = *known_->find(rule.like.device, rule.like.table);
+  FactorTable set;
   set.stated.like = rule.like;
   clear_fields(fields);
   for (const auto& entry : like.factors) {
@@ -373,7 +373,7 @@ KernelFactorSet KernelCalibration::shared_set(KernelFitTask& task, const Sharing
 void KernelCalibration::keep_better(KernelFitTask& task, const std::vector<std::size_t>& rows,
                                     KernelFit& fit) const {
   const KernelFactorsLibrary so_far(folder_);
-  const KernelFactorSet* earlier = so_far.find(device_.id, task.name);
+  const FactorTable* earlier = so_far.find(device_.id, task.name);
   if (earlier == nullptr || !earlier->is_whole()) return;
   const FieldValues found(*task.fields);
   read_factor_set(*earlier, *task.fields);
@@ -385,11 +385,11 @@ void KernelCalibration::keep_better(KernelFitTask& task, const std::vector<std::
   }
 }
 
-KernelFactorSet KernelCalibration::fitted_set(KernelFitTask& task) const {
+FactorTable KernelCalibration::fitted_set(KernelFitTask& task) const {
   const std::vector<std::size_t> drawn = draw_rows(task.fit.size(), settings_.rows, seed());
   KernelFit fit = search(task, drawn);
   if (task.prior.empty()) keep_better(task, drawn, fit);
-  KernelFactorSet set;
+  FactorTable set;
   set.table = task.name;
   set.version = task.version;
   set.factors = factor_texts(*task.fields);
@@ -401,7 +401,7 @@ KernelFactorSet KernelCalibration::fitted_set(KernelFitTask& task) const {
 
 // Every family that is fitted to, predicted by a fit to others.
 std::vector<RatioSample> KernelCalibration::cross_samples(KernelFitTask& task,
-                                                          const KernelFactorSet& set) const {
+                                                          const FactorTable& set) const {
   std::vector<RatioSample> samples;
   std::map<std::string, std::size_t> part;
   for (const KernelSample& row : task.fit) part.emplace(row.family, 0);
@@ -431,7 +431,7 @@ std::vector<RatioSample> KernelCalibration::cross_samples(KernelFitTask& task,
 
 // What a search moves: of a set that is like another its own values.
 std::vector<std::string> KernelCalibration::free_factors(KernelFitTask& task,
-                                                         const KernelFactorSet& set) const {
+                                                         const FactorTable& set) const {
   std::vector<std::string> free;
   if (!set.is_whole()) {
     for (const auto& text : set.stated.own) free.push_back(text.first);
@@ -446,7 +446,7 @@ std::vector<std::string> KernelCalibration::free_factors(KernelFitTask& task,
   return all_but_fixed(*task.fields, fixed);
 }
 
-FitEvidence KernelCalibration::evidence_of(KernelFitTask& task, const KernelFactorSet& set) const {
+FitEvidence KernelCalibration::evidence_of(KernelFitTask& task, const FactorTable& set) const {
   const std::vector<std::string> free = free_factors(task, set);
   FitEvidence evidence;
   if (!free.empty()) {
@@ -462,9 +462,8 @@ FitEvidence KernelCalibration::evidence_of(KernelFitTask& task, const KernelFact
   return evidence;
 }
 
-KernelFactorSet KernelCalibration::calibrated_set(KernelFitTask& task,
-                                                  const KernelFactorSet* kept) const {
-  KernelFactorSet set;
+FactorTable KernelCalibration::calibrated_set(KernelFitTask& task, const FactorTable* kept) const {
+  FactorTable set;
   if (kept != nullptr) {
     set = *kept;
     set.factors = known_->find(device_.id, task.name)->factors;

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "calib/fit/shared_fit.hpp"
-#include "calib/fitted/gpu/kernel_factors_file.hpp"
+#include "calib/fitted/gpu/kernel_factors_library.hpp"
 #include "calib/validate/interval_estimate.hpp"
 #include "hw/spec/gpu/gpu_spec.hpp"
 #include "model/app/command/calibrate/calibrate_gemm.hpp"
@@ -163,9 +163,9 @@ class KernelCalibration {
   // Gives up values of their own that the tables can share (pooled_calibration.cpp), and writes
   // what is left. UserError where a table was not fitted yet.
   static void pool(const std::vector<PooledTasks::Member>& members);
-  KernelFactorSet pooled_set(KernelFitTask& task, const std::map<std::string, double>& own,
-                             const std::map<std::string, double>& values,
-                             const std::map<std::string, double>& start) const;
+  FactorTable pooled_set(KernelFitTask& task, const std::map<std::string, double>& own,
+                         const std::map<std::string, double>& values,
+                         const std::map<std::string, double>& start) const;
   // Does the table tell how certain its factors are? A warning says where it does not.
   bool is_enough(const std::string& name, const std::vector<KernelSample>& fit,
                  bool has_held_out) const;
@@ -174,21 +174,21 @@ class KernelCalibration {
                const std::function<std::string(const std::string&)>& calibrate);
   void take(const std::string& text);
   std::string calibrated_text(KernelFitTask& task) const;
-  KernelFactorSet calibrated_set(KernelFitTask& task, const KernelFactorSet* kept) const;
-  KernelFactorSet fitted_set(KernelFitTask& task) const;
-  KernelFactorSet shared_set(KernelFitTask& task, const SharingRule& rule) const;
+  FactorTable calibrated_set(KernelFitTask& task, const FactorTable* kept) const;
+  FactorTable fitted_set(KernelFitTask& task) const;
+  FactorTable shared_set(KernelFitTask& task, const SharingRule& rule) const;
   std::optional<SharingRule> sharing_rule(const std::string& table) const;
   void read_known_factors();
   KernelFit search(KernelFitTask& task, const std::vector<std::size_t>& rows) const;
   void keep_better(KernelFitTask& task, const std::vector<std::size_t>& rows, KernelFit& fit) const;
-  void search_own(KernelFitTask& task, const KernelFactorSet& set,
+  void search_own(KernelFitTask& task, const FactorTable& set,
                   const std::vector<std::size_t>& rows) const;
   double loss_of_all_values(KernelFitTask& task, const std::vector<std::size_t>& rows) const;
-  std::vector<std::string> free_factors(KernelFitTask& task, const KernelFactorSet& set) const;
+  std::vector<std::string> free_factors(KernelFitTask& task, const FactorTable& set) const;
   std::string plan_path() const;
   std::uint64_t seed() const;
-  std::vector<RatioSample> cross_samples(KernelFitTask& task, const KernelFactorSet& set) const;
-  FitEvidence evidence_of(KernelFitTask& task, const KernelFactorSet& set) const;
+  std::vector<RatioSample> cross_samples(KernelFitTask& task, const FactorTable& set) const;
+  FitEvidence evidence_of(KernelFitTask& task, const FactorTable& set) const;
   std::vector<std::string> load_start(KernelFitTask& task) const;
 
   GemmFitCommand command_;
@@ -196,7 +196,7 @@ class KernelCalibration {
   KernelFitSettings settings_;
   std::filesystem::path folder_;  // where the program reads factors of the kind from
   std::filesystem::path path_;
-  KernelFactorsFile file_;
+  FactorFile file_;
   std::optional<KernelFactorsLibrary> known_;  // that sets may be like
   const Session& session_;
 };

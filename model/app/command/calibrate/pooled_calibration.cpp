@@ -78,8 +78,8 @@ using Places = std::map<std::pair<std::string, std::string>, std::size_t>;  // b
 // Tables that have values in common with chips that are not among `places`.
 std::set<std::string> shared_with_others(const KernelFactorsLibrary& so_far, const Places& places) {
   std::set<std::string> names;
-  for (const KernelFactorsFile& file : so_far.files()) {
-    for (const KernelFactorSet& set : file.sets) {
+  for (const FactorFile& file : so_far.files()) {
+    for (const FactorTable& set : file.tables) {
       const bool is_here = places.count({file.device, set.table}) > 0;
       if (set.stated.has_common && !is_here) names.insert(set.table);
     }
@@ -121,11 +121,11 @@ std::map<std::string, std::size_t> add_common(const KernelFactorsLibrary& so_far
 }  // namespace
 
 // The set of a table with the values that it states.
-KernelFactorSet KernelCalibration::pooled_set(KernelFitTask& task,
-                                              const std::map<std::string, double>& own,
-                                              const std::map<std::string, double>& values,
-                                              const std::map<std::string, double>& start) const {
-  KernelFactorSet set = *KernelFactorsLibrary(folder_).find(device_.id, task.name);
+FactorTable KernelCalibration::pooled_set(KernelFitTask& task,
+                                          const std::map<std::string, double>& own,
+                                          const std::map<std::string, double>& values,
+                                          const std::map<std::string, double>& start) const {
+  FactorTable set = *KernelFactorsLibrary(folder_).find(device_.id, task.name);
   assign(*task.fields, start);
   const std::vector<std::size_t> drawn = draw_rows(task.fit.size(), settings_.rows, seed());
   const double before = loss_of(task, drawn);
@@ -157,7 +157,7 @@ void KernelCalibration::pool(const std::vector<PooledTasks::Member>& members) {
   for (const auto& [calibration, task] : members) {
     places[{calibration->device_.id, task->name}] = tables.size();
     calibration->read_known_factors();
-    const KernelFactorSet* set = so_far.find(calibration->device_.id, task->name);
+    const FactorTable* set = so_far.find(calibration->device_.id, task->name);
     if (set == nullptr) {
       throw UserError(
           fmt::format("--pool: {} on {} has no factors yet; fit it without --pool first",
@@ -194,13 +194,13 @@ void KernelCalibration::pool(const std::vector<PooledTasks::Member>& members) {
   const PooledFit fit = fit_pooled(tables, options);
   const fs::path common_path =
       members.front().calibration->path_.parent_path() / (std::string(kCommonDevice) + ".yaml");
-  KernelFactorsFile common{kCommonDevice, "", {}};
+  FactorFile common{kCommonDevice, "", {}, {}};
   if (fs::exists(common_path)) {
     common = parse_kernel_factors(read_text_file(common_path), common_path.string());
   }
   for (const auto& [name, place] : commons) {
     if (fit.own[place].empty() || tables[place].is_closed) continue;
-    KernelFactorSet set;
+    FactorTable set;
     set.table = name;
     assign(*tables[place].fields, fit.own[place]);
     set.factors = stated_of(*tables[place].fields, fit.own[place]);
@@ -209,11 +209,11 @@ void KernelCalibration::pool(const std::vector<PooledTasks::Member>& members) {
       if (member.task->name == name) chips.push_back(member.calibration->device_.id);
     }
     set.fitted_on = join(chips, ", ");
-    put_factor_set(common, std::move(set));
+    put_factor_table(common, std::move(set));
   }
   for (std::size_t t = 0; t < members.size(); ++t) {
     KernelCalibration& calibration = *members[t].calibration;
-    KernelFactorSet set =
+    FactorTable set =
         calibration.pooled_set(*members[t].task, fit.own[t], fit.values[t], tables[t].start);
     set.stated.like = like[t];
     if (like[t]) {
@@ -229,14 +229,14 @@ void KernelCalibration::pool(const std::vector<PooledTasks::Member>& members) {
     const bool stays = like[t] && like[t]->table == tables[t].name;
     set.stated.has_common =
         !stays && has_place != commons.end() && !fit.own[has_place->second].empty();
-    put_factor_set(calibration.file_, std::move(set));
+    put_factor_table(calibration.file_, std::move(set));
   }
   for (const auto& member : members) {
     const KernelCalibration& calibration = *member.calibration;
-    write_text(calibration.path_.string(), kernel_factors_text(calibration.file_));
+    write_text(calibration.path_.string(), factor_file_text(calibration.file_));
   }
-  if (!common.sets.empty()) {
-    write_text(common_path.string(), kernel_factors_text(common));
+  if (!common.tables.empty()) {
+    write_text(common_path.string(), factor_file_text(common));
   }
 }
 

@@ -64,7 +64,7 @@ std::vector<Promise> parse_promises(std::string_view text) {
 }
 
 ServeStatistic serve_statistic(const Statistic& one) {
-  return {one.mean, one.p50, one.p90, one.p95, one.p99};
+  return {one.mean.value(), one.p50.value(), one.p90.value(), one.p95.value(), one.p99.value()};
 }
 
 bool keeps(const ServiceResult& result, const std::vector<Promise>& promises) {

@@ -385,7 +385,7 @@ class Server {
     if (result.decode_steps > 0) {
       summary.batch_mean = result.batch_sum / static_cast<double>(result.decode_steps);
     }
-    summary.kv_used_share = std::clamp(result.kv_share_seconds, 0.0, 1.0);
+    summary.kv_used_share = std::clamp(result.kv_share, 0.0, 1.0);
     summary.preemptions = result.preemptions;
     summary.steps = result.steps;
     summary.executed_steps = result.executed_steps;

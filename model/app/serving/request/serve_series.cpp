@@ -26,8 +26,9 @@ void fill_series(const ServiceResult& result, int batches, ServeRecord& record) 
   const std::pair<const char*, ServedTime> kinds[] = {
       {"ttft_s", ServedTime::kTtft}, {"tpot_s", ServedTime::kTpot}, {"e2e_s", ServedTime::kE2e}};
   for (const auto& [name, which] : kinds) {
-    std::vector<double> times = times_at(result, which, shares);
-    if (!times.empty()) record.distributions[name] = std::move(times);
+    for (const Seconds time : times_at(result, which, shares)) {
+      record.distributions[name].push_back(time.value());
+    }
   }
 }
 

@@ -1,4 +1,4 @@
-#include "calib/fitted/gpu/attention_factors_library.hpp"
+#include "calib/fitted/gpu/attention_factors_choice.hpp"
 
 #include <algorithm>
 
@@ -21,9 +21,10 @@ void follow_overrides(AttentionFactors& factors, const GpuDeviceSpec& device) {
 
 }  // namespace
 
-ChosenAttentionFactors AttentionFactorsLibrary::choose(
-    const GpuDeviceSpec& device, const std::vector<std::string>& tables) const {
-  const ChosenFactorSet found = files_.choose(device, tables);
+ChosenAttentionFactors choose_attention(const KernelFactorsLibrary& library,
+                                        const GpuDeviceSpec& device,
+                                        const std::vector<std::string>& tables) {
+  const ChosenFactorSet found = library.choose(device, tables);
   ChosenAttentionFactors chosen;
   FieldList list;
   fields(list, chosen.factors);
@@ -39,8 +40,6 @@ ChosenAttentionFactors AttentionFactorsLibrary::choose(
   chosen.interval_high = found.set.interval_high;
   return chosen;
 }
-
-std::filesystem::path attention_factors_folder() { return factors_folder() / "gpu" / "attention"; }
 
 AttentionFactors ideal_attention_factors(const GpuDeviceSpec& device, const std::string& type,
                                          double head_dim) {

@@ -1,4 +1,4 @@
-#include "calib/fitted/gpu/gemm_factors_library.hpp"
+#include "calib/fitted/gpu/gemm_factors_choice.hpp"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "calib/fitted/gpu/gpu_transfer.hpp"
-#include "calib/fitted/shared/factors_folder.hpp"
 #include "hw/spec/gpu/gpu_architecture.hpp"
 #include "hw/spec/gpu/gpu_catalog.hpp"
 #include "hw/spec/gpu/kernel_library.hpp"
@@ -16,21 +15,12 @@
 namespace foretell {
 namespace {
 
-namespace fs = std::filesystem;
-
-GemmFactorSet numbers_of(const KernelFactorSet& set) {
+GemmFactorSet numbers_of(const FactorTable& set) {
   GemmFactorSet numbers{set, {}};
   FieldList list;
   fields(list, numbers.factors);
   read_factor_set(set, list);
   return numbers;
-}
-
-KernelFactorsLibrary read_files(const fs::path& folder) {
-  GemmFactors any;
-  FieldList list;
-  fields(list, any);
-  return KernelFactorsLibrary(folder, &list);
 }
 
 bool has_tensor_memory_accelerator(const std::string& architecture) {
@@ -87,21 +77,14 @@ std::string dtype_of(const std::string& table) { return table.substr(table.rfind
 std::string GemmFactorSet::framework() const { return framework_of(table); }
 std::string GemmFactorSet::dtype() const { return dtype_of(table); }
 
-GemmFactorsLibrary::GemmFactorsLibrary(const fs::path& folder) : files_(read_files(folder)) {}
+namespace {
 
-std::vector<std::string> GemmFactorsLibrary::frameworks() const {
-  std::vector<std::string> names = files_.tables();
-  for (std::string& name : names) name = framework_of(name);
-  return names;
-}
-
-const KernelFactorSet* GemmFactorsLibrary::find(const std::string& device,
-                                                const std::string& framework,
-                                                const std::string& dtype) const {
-  const KernelFactorSet* any = nullptr;
-  for (const KernelFactorsFile& file : files_.files()) {
+const FactorTable* find_gemm(const KernelFactorsLibrary& library, const std::string& device,
+                             const std::string& framework, const std::string& dtype) {
+  const FactorTable* any = nullptr;
+  for (const FactorFile& file : library.files()) {
     if (file.device != device) continue;
-    for (const KernelFactorSet& set : file.sets) {
+    for (const FactorTable& set : file.tables) {
       if (dtype_of(set.table) != dtype) continue;
       const std::string own = framework_of(set.table);
       if (own == framework) return &set;
@@ -111,11 +94,12 @@ const KernelFactorSet* GemmFactorsLibrary::find(const std::string& device,
   return any;
 }
 
-ChosenGemmFactors GemmFactorsLibrary::choose(const GpuDeviceSpec& device,
-                                             const std::string& framework,
-                                             const std::string& dtype) const {
+}  // namespace
+
+ChosenGemmFactors choose_gemm(const KernelFactorsLibrary& library, const GpuDeviceSpec& device,
+                              const std::string& framework, const std::string& dtype) {
   std::vector<std::string> fitted;
-  for (const KernelFactorsFile& file : files_.files()) fitted.push_back(file.device);
+  for (const FactorFile& file : library.files()) fitted.push_back(file.device);
   std::vector<std::string> devices = {device.id};
   for (std::string& teacher : nearest_devices(device, fitted))
     devices.push_back(std::move(teacher));
@@ -126,8 +110,9 @@ ChosenGemmFactors GemmFactorsLibrary::choose(const GpuDeviceSpec& device,
       const bool scaled_otherwise =
           scales && from != device.id && !scales_in_matrix_pipe(teacher->architecture);
       if (scaled_otherwise && similar != "fp8") continue;
-      const KernelFactorSet* found = find(
-          from, scaled_otherwise ? kernel_libraries().choice().scaled_in_pipe : framework, similar);
+      const FactorTable* found = find_gemm(
+          library, from, scaled_otherwise ? kernel_libraries().choice().scaled_in_pipe : framework,
+          similar);
       if (found == nullptr) continue;
       if (found->fitted_devices.empty()) {
         throw missing_sets(from, found->table, found->stated);
@@ -142,7 +127,7 @@ ChosenGemmFactors GemmFactorsLibrary::choose(const GpuDeviceSpec& device,
       if (from != device.id) {
         carry_over(chosen.set.factors, chosen.set.dtype(), *teacher, device);
         std::tie(chosen.set.interval_low, chosen.set.interval_high) =
-            files_.interval80(*found, from, device);
+            library.interval80(*found, from, device);
       } else {
         follow_overrides(chosen.set.factors, device);
       }
@@ -157,7 +142,5 @@ ChosenGemmFactors GemmFactorsLibrary::choose(const GpuDeviceSpec& device,
                   "like it; `foretell calibrate fit` makes them",
                   dtype, device.name));
 }
-
-fs::path gemm_factors_folder() { return factors_folder() / "gpu" / "gemm"; }
 
 }  // namespace foretell

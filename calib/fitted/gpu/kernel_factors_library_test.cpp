@@ -1,4 +1,4 @@
-#include "calib/fitted/gpu/kernel_factors_file.hpp"
+#include "calib/fitted/gpu/kernel_factors_library.hpp"
 
 #include <gtest/gtest.h>
 
@@ -12,8 +12,8 @@
 namespace foretell {
 namespace {
 
-KernelFactorsFile sample(const std::string& device, const std::string& launch) {
-  KernelFactorSet set;
+FactorFile sample(const std::string& device, const std::string& launch) {
+  FactorTable set;
   set.table = "vllm context bf16 bf16";
   set.version = "1.2";
   set.fitted_on = "10 rows";
@@ -21,37 +21,37 @@ KernelFactorsFile sample(const std::string& device, const std::string& launch) {
   set.interval_low = 0.9;
   set.interval_high = 1.2;
   set.factors = {{"launch", launch}, {"score", "2 cycles"}};
-  return {device, "by heads", {set}};
+  return {device, "by heads", {}, {set}};
 }
 
 TEST(KernelFactorsFile, TheTextIsReadBackAsItWas) {
-  const std::string text = kernel_factors_text(sample("h100-sxm", "8 us"));
-  const KernelFactorsFile file = parse_kernel_factors(text, "f.yaml");
-  EXPECT_EQ(kernel_factors_text(file), text);
+  const std::string text = factor_file_text(sample("h100-sxm", "8 us"));
+  const FactorFile file = parse_kernel_factors(text, "f.yaml");
+  EXPECT_EQ(factor_file_text(file), text);
   AttentionFactors factors;
   FieldList list;
   fields(list, factors);
-  read_factor_set(file.sets.at(0), list);
+  read_factor_set(file.tables.at(0), list);
   EXPECT_DOUBLE_EQ(factors.launch.value(), 8e-6);
   EXPECT_EQ(factor_texts(list).size(), 2U);
 }
 
 TEST(KernelFactorsFile, NamesAndShapesAreChecked) {
-  KernelFactorsFile file = sample("h100-sxm", "8 us");
-  file.sets[0].factors = {{"lunch", "8 us"}};
+  FactorFile file = sample("h100-sxm", "8 us");
+  file.tables[0].factors = {{"lunch", "8 us"}};
   AttentionFactors factors;
   FieldList list;
   fields(list, factors);
-  EXPECT_THROW(read_factor_set(file.sets[0], list), UserError);
+  EXPECT_THROW(read_factor_set(file.tables[0], list), UserError);
   EXPECT_THROW(parse_kernel_factors("device: x\nsplit: y\ntables:\n  - {table: z}\n", "f"),
                UserError);
 }
 
 TEST(KernelFactorsFile, ASetOfTheSameTableIsReplaced) {
-  KernelFactorsFile file = sample("h100-sxm", "8 us");
-  put_factor_set(file, sample("h100-sxm", "9 us").sets[0]);
-  ASSERT_EQ(file.sets.size(), 1U);
-  EXPECT_EQ(file.sets[0].factors[0].second, "9 us");
+  FactorFile file = sample("h100-sxm", "8 us");
+  put_factor_table(file, sample("h100-sxm", "9 us").tables[0]);
+  ASSERT_EQ(file.tables.size(), 1U);
+  EXPECT_EQ(file.tables[0].factors[0].second, "9 us");
 }
 
 TEST(KernelFactorsLibrary, TheNearestChipStandsInWithAWiderInterval) {
@@ -60,7 +60,7 @@ TEST(KernelFactorsLibrary, TheNearestChipStandsInWithAWiderInterval) {
   std::filesystem::create_directories(folder);
   for (const auto& [device, launch] : {std::pair{"a100-sxm", "10 us"}, {"h100-sxm", "8 us"}}) {
     std::ofstream(folder / (std::string(device) + ".yaml"))
-        << kernel_factors_text(sample(device, launch));
+        << factor_file_text(sample(device, launch));
   }
   KernelFactorsLibrary library(folder);
   const GpuDeviceSpec h100 = GpuCatalog().load("h100-sxm").spec.device;
