@@ -229,6 +229,13 @@ KernelLibrary read_library(const fs::path& path, const Bibliography& bibliograph
     of_one_head.text("kernels", library.one_head);
     of_one_head.text("until", library.one_head_until);
     of_one_head.text("odd_groups_until", library.one_head_odd_until);
+    if (const Node* small = of_one_head.node("small_groups")) {
+      RuleReader of_small(*small, "one_head.small_groups");
+      of_small.text("architecture", library.one_head_small.architecture);
+      of_small.whole("below", library.one_head_small.below);
+      of_small.text("until", library.one_head_small.until);
+      of_small.finish();
+    }
     of_one_head.finish();
   }
   return library;
