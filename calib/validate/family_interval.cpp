@@ -44,20 +44,20 @@ FamilySpread family_spread(const std::vector<double>& errors) {
 
 using Spreads = std::map<std::string, FamilySpread>;
 
-Parts parts_of(const Spreads& spreads, const std::string& left_out,
-               const std::map<std::string, std::string>& chosen) {
+Parts parts_of(const Spreads& spreads, const std::string& left_out, const ChosenNumbers& chosen) {
   FamilySpread sum;
   double families = 0;
-  std::set<std::string> levels;
+  std::set<std::string> numbers;
   for (const auto& [family, one] : spreads) {
     if (family == left_out) continue;
     ++families;
     sum.within += one.within;
     sum.between += one.between;
     sum.rows += one.rows;
-    if (const auto level = chosen.find(family); level != chosen.end()) levels.insert(level->second);
+    if (const auto of = chosen.find(family); of != chosen.end())
+      numbers.insert(of->second.begin(), of->second.end());
   }
-  const double free_between = std::max(1.0, families - static_cast<double>(levels.size()));
+  const double free_between = std::max(1.0, families - static_cast<double>(numbers.size()));
   const double free_within = std::max(1.0, static_cast<double>(sum.rows) - families);
   Parts parts{sum.within / families, sum.between / free_between, 0};
   const double all = parts.within + parts.between;
@@ -73,7 +73,7 @@ Parts parts_of(const Spreads& spreads, const std::string& left_out,
 }  // namespace
 
 FamilyInterval family_interval80(const std::vector<RatioSample>& samples,
-                                 const std::map<std::string, std::string>& chosen) {
+                                 const ChosenNumbers& chosen) {
   std::map<std::string, std::vector<double>> families;
   for (const RatioSample& sample : samples) {
     FORETELL_CHECK(sample.ratio > 0, "a ratio of times must be above zero");

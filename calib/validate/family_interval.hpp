@@ -8,12 +8,13 @@
 // https://doi.org/10.1080/01621459.1993.10476408). The error of a row is the one of its family and
 // its own: of G families and N rows their variances are sum of m^2 / (G - C) with G - C degrees of
 // freedom, and mean of s^2 with N - G. C is how many levels were chosen with the families in view
-// (the host times of an engine are one): this many of the m are smaller than those of an
-// unseen family. The half width is t(0.9, n) times the root of the sum, n after Satterthwaite
-// (1946, https://doi.org/10.2307/3002019).
+// (host times of an engine): this many of the m are smaller than those of an unseen family. The
+// half width is t(0.9, n) times the root of the sum, n after Satterthwaite (1946,
+// https://doi.org/10.2307/3002019).
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -32,10 +33,12 @@ struct FamilyInterval {
   std::map<std::string, double> left_out;
 };
 
-// The families are the networks of the samples; `chosen` says for a family what was chosen with it
-// in view, which other families may share. InternalError for fewer than two, and for a ratio that
-// is not above 0.
+// By family, the levels that were chosen with it in view, which other families may share.
+using ChosenNumbers = std::map<std::string, std::set<std::string>>;
+
+// The families are the networks of the samples. InternalError for fewer than two, and for a ratio
+// that is not above 0.
 FamilyInterval family_interval80(const std::vector<RatioSample>& samples,
-                                 const std::map<std::string, std::string>& chosen = {});
+                                 const ChosenNumbers& chosen = {});
 
 }  // namespace foretell

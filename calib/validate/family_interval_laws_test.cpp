@@ -46,9 +46,9 @@ TEST(FamilyInterval, HoldsFourFifthsOfTheNextFamily) {
 TEST(FamilyInterval, WhatWasChosenOnTheFamiliesCountsAgainstThem) {
   double inside = 0;
   constexpr int kRounds = 400;
-  std::map<std::string, std::string> chosen;
+  ChosenNumbers chosen;
   for (int family = 1; family < 7; ++family)
-    chosen["f" + std::to_string(family)] = family < 4 ? "a" : "b";
+    chosen["f" + std::to_string(family)] = {family < 4 ? "a" : "b"};
   for (unsigned round = 0; round < kRounds; ++round) {
     std::vector<RatioSample> all = drawn_families(7, 20, 0.15, 0.1, round);
     for (const char* engine : {"a", "b"}) {  // the level that makes its families right in the mean
@@ -56,19 +56,35 @@ TEST(FamilyInterval, WhatWasChosenOnTheFamiliesCountsAgainstThem) {
       double rows = 0;
       for (const RatioSample& one : all) {
         const auto of = chosen.find(one.network);
-        if (of == chosen.end() || of->second != engine) continue;
+        if (of == chosen.end() || of->second.count(engine) == 0) continue;
         level += std::log(one.ratio);
         ++rows;
       }
       for (RatioSample& one : all) {
         const auto of = chosen.find(one.network);
-        if (of != chosen.end() && of->second == engine) one.ratio /= std::exp(level / rows);
+        if (of != chosen.end() && of->second.count(engine) > 0) one.ratio /= std::exp(level / rows);
       }
     }
     inside += family_interval80(all, chosen).left_out.at("f0") / kRounds;
   }
   EXPECT_GT(inside, 0.75);
   EXPECT_LT(inside, 0.86);
+}
+
+// Each number is counted once, whoever shares it; as many as there are families leave one.
+TEST(FamilyInterval, EveryChosenNumberMakesItWider) {
+  const std::vector<RatioSample> samples = drawn_families(8, 20, 0.2, 0.05, 11);
+  double before = family_interval80(samples).interval.high;
+  ChosenNumbers chosen;
+  for (int count = 1; count < 8; ++count) {
+    for (int family = 0; family < 8; ++family)
+      chosen["f" + std::to_string(family)].insert(std::to_string(count));
+    const double now = family_interval80(samples, chosen).interval.high;
+    EXPECT_GT(now, before) << count;
+    before = now;
+  }
+  chosen["f0"].insert("8");
+  EXPECT_EQ(family_interval80(samples, chosen).interval.high, before);
 }
 
 TEST(FamilyInterval, TellsThePartsApart) {

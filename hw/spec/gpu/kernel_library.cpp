@@ -140,6 +140,20 @@ void read_host(const Node& host, KernelLibrary& library) {
   library.per_prompt_layer = read_host_time(host, "per_prompt_layer", per_prompt_layer);
 }
 
+void read_small_groups(const Node& node, KernelLibrary& library) {
+  SmallGroups& small = library.one_head_small;
+  RuleReader reader(node, "one_head.small_groups");
+  reader.text("architecture", small.architecture);
+  reader.whole("below", small.below);
+  reader.text("until", small.until);
+  reader.finish();
+  if (!small.architecture.empty() && small.below >= 2 && !small.until.empty()) return;
+  throw UserError(node.where() +
+                  ": one_head.small_groups: names an architecture, below how many query heads to a "
+                  "key (2 or more) and until which release, as {architecture: hopper, below: 8, "
+                  "until: \"0.11\"}");
+}
+
 KernelLibrary read_library(const fs::path& path, const Bibliography& bibliography) {
   KernelLibrary library;
   library.root = load_document(path, path.string());
@@ -203,6 +217,7 @@ KernelLibrary read_library(const fs::path& path, const Bibliography& bibliograph
     of_one_head.text("kernels", library.one_head);
     of_one_head.text("until", library.one_head_until);
     of_one_head.text("odd_groups_until", library.one_head_odd_until);
+    if (const Node* small = of_one_head.node("small_groups")) read_small_groups(*small, library);
     of_one_head.finish();
   }
   reader.finish();

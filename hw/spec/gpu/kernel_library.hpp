@@ -49,6 +49,13 @@ struct StreamRule {
   std::string branch;
 };
 
+// Kernels that read the cache once came to an architecture for these groups of heads first.
+struct SmallGroups {
+  std::string architecture;  // "": no difference
+  int below = 0;             // query heads to a key
+  std::string until;         // first release whose kernels serve them, too
+};
+
 struct KernelLibrary {
   std::string id;
   std::string name;
@@ -62,6 +69,7 @@ struct KernelLibrary {
   std::string one_head;            // kernels for tokens that serve one query head each; "": none
   std::string one_head_until;      // first release that does without them …
   std::string one_head_odd_until;  // … for groups that are no power of two; "": the same
+  SmallGroups one_head_small;      // … for few heads to a key on one architecture
   bool quantises_by_row = false;   // a thread block quantises a row
   bool one_by_one = false;         // launches operator by operator and groups none
   std::map<std::string, int> passes;  // … of those that take more than one pass, by their kind

@@ -41,10 +41,34 @@ TEST(GpuLibraryLaws, ReleasesWithKernelsOfOneHeadAreSlowerWhereHeadsShareKeys) {
   request.library_release = library.first_release;
   const double before = *predict(request).summary.tpot_s;
   request.library_release = library.one_head_until;
+  EXPECT_EQ(*predict(request).summary.tpot_s, before);  // small groups came later here
+  request.library_release = library.one_head_small.until;
   const double since = *predict(request).summary.tpot_s;
   EXPECT_GT(before, since);
   request.library_release.clear();
   EXPECT_EQ(*predict(request).summary.tpot_s, since);
+}
+
+// … but for those of one architecture with few heads to a key.
+TEST(GpuLibraryLaws, SmallGroupsOfOneArchitectureCameLater) {
+  const KernelLibrary& library = kernel_libraries().of_networks("");
+  ASSERT_GT(library.one_head_small.below, 0);
+  Request request = llama_on_h100();
+  request.dtype = "bf16";
+  request.input_len = 8000;
+  request.output_len = 8;
+  request.batch = 16;
+  const auto at = [&request](const char* system, const std::string& release) {
+    request.system = system;
+    request.library_release = release;
+    return *predict(request).summary.tpot_s;
+  };
+  const std::string since = library.one_head_until;
+  EXPECT_EQ(at("a100-sxm-x8", since), at("a100-sxm-x8", ""));
+  EXPECT_GT(at("h100-sxm-x8", since), at("h100-sxm-x8", ""));
+  request.workload = "Llama-3.1-70B";  // groups of 8
+  request.tp = 4;
+  EXPECT_EQ(at("h100-sxm-x8", since), at("h100-sxm-x8", ""));
 }
 
 // A query waits for its answer: the host's part is the same whatever the batch, and of the call

@@ -48,11 +48,17 @@ void check_release(const Request& request) {
 }
 
 // Whether kernels for tokens read the cache once for all query heads that share it.
-bool shares_keys(const Request& request, const ModelConfig& model) {
+bool shares_keys(const Request& request, const ModelConfig& model,
+                 const std::string& architecture) {
   const KernelLibrary& library = library_of(request);
   const std::string release(trim(request.library_release));
   if (release.empty() || library.one_head.empty()) return true;
   const std::int64_t group = model.heads / std::max<std::int64_t>(1, model.kv_heads);
+  const SmallGroups& small = library.one_head_small;
+  if (architecture == small.architecture && group < small.below &&
+      compare_releases(release, small.until) < 0) {
+    return false;
+  }
   const bool is_power_of_two = (group & (group - 1)) == 0;
   const std::string& until = is_power_of_two || library.one_head_odd_until.empty()
                                  ? library.one_head_until
@@ -443,7 +449,8 @@ GpuRequest resolve_gpu(const Request& request) {
   resolved.sustained_clock = resolved.request.clock == kSustained;
   resolve_power(resolved);
   if (!request.l2.empty()) resolved.rotated_copies = parse_l2_choice(request.l2).copies;
-  resolved.heads_share_keys = shares_keys(request, resolved.model);
+  resolved.heads_share_keys =
+      shares_keys(request, resolved.model, resolved.system.spec.device.architecture);
   resolve_gpus(resolved);
   check_heads(resolved);
   note_unread(request, resolved);

@@ -13,6 +13,7 @@
 #include "calib/validate/family_interval.hpp"
 #include "calib/validate/left_out_rows.hpp"
 #include "calib/validate/table_kind.hpp"
+#include "hw/engines/engine_catalog.hpp"
 #include "model/app/command/calibrate/fit_part_rows.hpp"
 #include "model/app/request/intervals.hpp"
 #include "model/app/request/resolved_workload.hpp"
@@ -80,21 +81,22 @@ class ServedReader {
     return std::move(classes_);
   }
 
-  // Whose host times were chosen with a configuration family in view, by family.
-  const std::map<std::string, std::string>& engines() const { return engines_; }
+  // What of the host times of its engines was chosen with a configuration family in view.
+  const ChosenNumbers& chosen(IntervalQuantity quantity) const { return chosen_.at(quantity); }
 
  private:
   void take(const CsvRow& row, const std::string& group, const RowPrediction& prediction) {
     ServedCells cells;
     for (std::size_t i = 0; i < row.size(); ++i) cells[rows_.header()[i]] = row[i];
-    engines_[group] = cells["framework"];
     if (runs_) {
+      chosen_[IntervalQuantity::kCall][group].insert(cells["framework"]);
       take_run(runs_->request_of(cells), cells, group, prediction);
       return;
     }
     const ServeRequest request = recipes_.request_of(cells);
     const std::string device(served_device(!request.prefill.empty()));
     const std::string& family = family_of(request.machine.workload);
+    note_chosen(group, request);
     for (const IntervalQuantity quantity : {IntervalQuantity::kTtft, IntervalQuantity::kTpot}) {
       const std::string column = std::string(interval_quantity_name(quantity)) + "_ms";
       const auto measured = read_measurement(column, cells[column]);
@@ -102,6 +104,26 @@ class ServedReader {
       classes_[{device, family, quantity}].push_back(
           {group, *measured / prediction.values.at("pred_" + column)});
     }
+  }
+
+  // The host times of its engine that the file says were chosen. Those of a step are one level of
+  // all steps; those of a prompt count one by one, as each moves first tokens of other loads: of
+  // launches short prompts, of answers many clients, of first calls cold servers.
+  void note_chosen(const std::string& group, const ServeRequest& request) {
+    const LoadedEngine engine = engines_.load(request.engine);
+    const std::vector<std::string>& set = request.machine.set;
+    const bool cold = std::find(set.begin(), set.end(), "engine.host.cold=yes") != set.end();
+    chosen_[IntervalQuantity::kTpot][group].insert(engine.spec.engine);
+    std::set<std::string>& prompts = chosen_[IntervalQuantity::kTtft][group];
+    for (const Parameter& parameter : engine.parameters) {
+      const std::string& path = parameter.path;
+      if (!starts_with(path, "engine.host.") || !starts_with(parameter.why, "chosen")) continue;
+      const bool of_steps = ends_with(path, ".per_step") || ends_with(path, ".per_sequence");
+      const bool of_first = starts_with(path, "engine.host.first_");
+      if (of_steps || (of_first && !cold)) continue;
+      prompts.insert(fmt::format("{} {} {}", engine.spec.engine, path, parameter.value));
+    }
+    if (prompts.empty()) prompts.insert(engine.spec.engine);
   }
 
   // A throughput; its times are the reciprocal.
@@ -134,7 +156,9 @@ class ServedReader {
   std::optional<ServedRuns> runs_;               // of a table with one figure a row
   std::map<std::string, std::string> families_;  // by network
   ServedClasses classes_;
-  std::map<std::string, std::string> engines_;  // by configuration family
+  EngineCatalog engines_;
+  std::map<IntervalQuantity, ChosenNumbers> chosen_{
+      {IntervalQuantity::kCall, {}}, {IntervalQuantity::kTtft, {}}, {IntervalQuantity::kTpot, {}}};
 };
 
 std::string entry_text(const ServedClass& key, IntervalQuantity quantity,
@@ -177,7 +201,7 @@ void calibrate_served_intervals(const ServedIntervalOptions& options, const Sess
       session.say(fmt::format("foretell: {}: of one family alone; no interval", name));
       continue;
     }
-    const FamilyInterval made = family_interval80(samples, reader.engines());
+    const FamilyInterval made = family_interval80(samples, reader.chosen(key.quantity));
     ++made_classes;
     const std::string why = fmt::format(
         "rows of {} families; the others make an interval that holds {:.0f} % of the rows",

@@ -100,9 +100,7 @@ class Server {
     if (split.ep > 1) machine.ep = split.ep;
     if (split.moe_tp > 0) machine.moe_tp = split.moe_tp;
     if (engine_.spec.schedule.two_batch == "yes") machine.two_batch = true;
-    // An engine calls the kernels of its own library.
-    if (machine.library.empty() && gpu_family().has_system(machine.system))
-      machine.library = engine_.spec.library;
+    take_kernels(request_.engine, engine_.spec, machine);
     RuleChoices choices;
     choices.max_tokens = split.max_tokens > 0 ? split.max_tokens : request_.max_tokens;
     choices.max_sequences = split.max_sequences > 0 ? split.max_sequences : request_.max_batch;

@@ -15,6 +15,9 @@ namespace foretell {
 
 // Takes the overrides of the engine out of those of the machine, and returns them.
 std::vector<std::string> take_engine_set(Request& machine);
+// An engine calls the kernels of its own library and release, where nothing else was asked for:
+// `engine_name` as typed.
+void take_kernels(const std::string& engine_name, const EngineSpec& engine, Request& machine);
 
 // What the service waits for most, in words: a queue that grows, seats, KV blocks, prompts, decode
 // bandwidth, exchange, host, link, or nothing.
