@@ -94,7 +94,7 @@ void Residency::note_made(TensorId tensor, bool is_result, std::vector<Activatio
     const ActivationCopy copy{tensor, layout};
     if (columns <= 0 || bytes_.count(copy) != 0) return;
     columns_[copy] = columns;
-    bytes_[copy] = static_cast<double>(value.rows * columns) * element;
+    bytes_[copy] = static_cast<double>(value.rows * partitions(tensor, columns)) * element;
     made->push_back(copy);
   };
   // A result that is partly in one layout and partly in the other is there once.
@@ -104,6 +104,12 @@ void Residency::note_made(TensorId tensor, bool is_result, std::vector<Activatio
   add(Layout::kTokenMajor, token_columns, emitter_.vector_bytes());
   add(Layout::kFeatureMajor, std::min(value.columns, feature_blocks * emitter_.tile_rows()),
       feature_bytes(tensor));
+}
+
+// Channels of an image lie on partitions. Those that an image of few channels leaves empty hold the
+// copies of it that share a product, or nothing: they are no room for another one.
+std::int64_t Residency::partitions(TensorId tensor, std::int64_t columns) const {
+  return is_image(graph_, tensor) ? emitter_.blocks_of(columns) * emitter_.tile_rows() : columns;
 }
 
 // Images are results of lane engines, which residuals and pools read as they are: they lie in SBUF
@@ -186,6 +192,7 @@ Residency::Tiles Residency::tiles_of(const ActivationCopy& copy) const {
                       element_bytes(emitter_.types().matmul);
     tiles.room = feature_bytes(copy.tensor) / element_bytes(emitter_.types().matmul);
   }
+  tiles.partitions = std::min(emitter_.tile_rows(), partitions(copy.tensor, tiles.rows));
   // Pixels lie one after the other.
   if (tiles.row_bytes > 0 && is_image(graph_, copy.tensor)) {
     tiles.at_once = std::max<std::int64_t>(
@@ -195,7 +202,7 @@ Residency::Tiles Residency::tiles_of(const ActivationCopy& copy) const {
 }
 
 std::int64_t Residency::first_absent(const Tiles& tiles, double absent) const {
-  const auto tile_bytes = static_cast<double>(tiles.rows * tiles.row_bytes * tiles.room);
+  const auto tile_bytes = static_cast<double>(tiles.partitions * tiles.row_bytes * tiles.room);
   const auto out = static_cast<std::int64_t>(std::ceil(absent / tile_bytes));
   return tiles.count - std::clamp<std::int64_t>(out, 0, tiles.count);
 }

@@ -54,12 +54,14 @@ class Residency {
  private:
   struct Tiles {
     std::int64_t count = 0;
-    std::int64_t rows = 0;  // partitions of a tile
+    std::int64_t rows = 0;        // of a tile that are transferred
+    std::int64_t partitions = 0;  // that it takes
     std::int64_t row_bytes = 0;
     std::int64_t at_once = 1;  // tiles that one transfer takes
     std::int64_t room = 1;     // bytes in SBUF for each that is transferred
   };
   int feature_bytes(TensorId tensor) const;  // of an element of a feature-major copy
+  std::int64_t partitions(TensorId tensor, std::int64_t columns) const;  // of each element's
   Tiles tiles_of(const ActivationCopy& copy) const;
   std::int64_t first_absent(const Tiles& tiles, double absent) const;
   std::vector<Deps>& copy_deps(const ActivationCopy& copy);
