@@ -59,6 +59,7 @@ void Residency::begin(const Kernel& kernel) {
   running_.clear();
   is_running_ = true;
   came_back_ = 0;
+  deferred_ = {};
   if (plan_.empty()) return;
   earlier_ = before_;
   before_ = emitted(emitter_.builder());
@@ -255,19 +256,39 @@ void Residency::store(const Kernel& kernel, const ActivationCopy& copy) {
 
 void Residency::reload(const ActivationCopy& copy, double absent) {
   const Tiles tiles = tiles_of(copy);
+  const std::int64_t first = first_absent(tiles, absent);
+  if (copy.layout == Layout::kFeatureMajor && copy.tensor == deferred_.tensor) {
+    deferred_.next = first;
+    deferred_.end = tiles.count;
+    return;
+  }
+  reload_tiles(copy, first, tiles.count, {});
+}
+
+void Residency::bring_back(std::int64_t last, const Deps& room) {
+  const std::int64_t end = std::min(last + 1, deferred_.end);
+  if (deferred_.next >= end) return;
+  reload_tiles({deferred_.tensor, Layout::kFeatureMajor}, deferred_.next, end, room);
+  deferred_.next = end;
+}
+
+void Residency::reload_tiles(const ActivationCopy& copy, std::int64_t first, std::int64_t end,
+                             const Deps& room) {
+  const Tiles tiles = tiles_of(copy);
   const auto stored = in_hbm_.find(copy);
-  for (std::int64_t t = first_absent(tiles, absent); t < tiles.count; t += tiles.at_once) {
-    const std::int64_t end = std::min(tiles.count, t + tiles.at_once);
-    const std::int64_t row_bytes = (end - t) * tiles.row_bytes;
+  for (std::int64_t t = first; t < end; t += tiles.at_once) {
+    const std::int64_t next = std::min(end, t + tiles.at_once);
+    const std::int64_t row_bytes = (next - t) * tiles.row_bytes;
     came_back_ += static_cast<double>(tiles.rows * row_bytes);
     Deps deps = came_back_ <= ahead_ ? earlier_ : before_;
+    deps.merge(room);
     if (stored != in_hbm_.end()) {
-      for (std::int64_t i = t; i < end; ++i)
+      for (std::int64_t i = t; i < next; ++i)
         deps.merge(stored->second[static_cast<std::size_t>(i)]);
     }
     const Deps back =
         emitter_.transfer(Ring::kReload, TransferDirection::kLoad, tiles.rows, row_bytes, deps);
-    for (std::int64_t i = t; i < end; ++i) delay(copy, i, back);
+    for (std::int64_t i = t; i < next; ++i) delay(copy, i, back);
   }
 }
 
