@@ -15,8 +15,9 @@ struct HostPower {
 
   // At the wall, of a system of `devices` whose boards draw `boards` together.
   Watts at_wall(Watts boards, double devices) const {
-    return (own + per_device * devices + boards * (1 + fan_share)) / supply_efficiency;
+    return (own + per_device * devices) / supply_efficiency + boards * wall_per_watt();
   }
+  double wall_per_watt() const { return (1 + fan_share) / supply_efficiency; }
 };
 
 // The entry of the system itself, else of `kind` ("nvlink", "pcie", "none", "neuron", "cpu").

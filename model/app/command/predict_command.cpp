@@ -103,7 +103,10 @@ int predict_table(const PredictOptions& options, const Session& session) {
       throw UserError("--energy: adds columns to tables of models; leave it out");
     layout.added.insert(
         std::find(layout.added.begin(), layout.added.end(), "status"),
-        {"pred_watts", "pred_wall_watts", "pred_joules_per_token", "pred_joules_per_request"});
+        {"pred_watts", "pred_watts_lo", "pred_watts_hi", "pred_wall_watts", "pred_wall_watts_lo",
+         "pred_wall_watts_hi", "pred_joules_per_token", "pred_joules_per_token_lo",
+         "pred_joules_per_token_hi", "pred_joules_per_request", "pred_joules_per_request_lo",
+         "pred_joules_per_request_hi"});
   }
   check_not_same_file(options.table, options.output);
   OutputFile output(options.output);

@@ -148,6 +148,11 @@ TEST(EnergyOption, TablesOfModelsGetItsColumns) {
                        .front();
   EXPECT_EQ(row["pred_watts"], run["summary"]["watts"]);
   EXPECT_EQ(row["pred_joules_per_request"], run["summary"]["joules_per_request"]);
+  for (const char* field : {"watts", "wall_watts", "joules_per_request"}) {
+    const std::string column = std::string("pred_") + field;
+    EXPECT_LT(row[column + "_lo"], row[column]) << field;
+    EXPECT_GT(row[column + "_hi"], row[column]) << field;
+  }
   EXPECT_THAT(run_command({"predict", table}).result, Not(HasSubstr("pred_watts")));
 }
 

@@ -46,12 +46,12 @@ TEST_F(MadeUpData, PartsStandInOneLineWithTheVaultFirst) {
                 networks({network("bert-large-cased", "10"), network("bert-large-cased", "10.5"),
                           network("distilbert-base-uncased", "16"), network("roberta-base", "8")}));
   const CommandResult result =
-      run_command({"validate", "--all", "--class", "networks on Neuron", "--worst", "0"});
+      run_command({"validate", "--all", "--class", "encoders on Neuron", "--worst", "0"});
   ASSERT_EQ(result.code, kSuccess) << result.messages;
   EXPECT_THAT(result.result, ::testing::ContainsRegex("MAPE vault +MAPE judge +MAPE fit"));
   // RoBERTa-base is in the vault. Of the fit part 20 and 23.8 %, 2.4 % from their median.
   EXPECT_THAT(result.result, ::testing::ContainsRegex(
-                                 "networks on Neuron: call_ms +3 +2 +closed +50.0 % +21.9 %"));
+                                 "encoders on Neuron: call_ms +3 +2 +closed +50.0 % +21.9 %"));
   EXPECT_THAT(result.result, HasSubstr("2.4 %"));
 }
 
@@ -61,14 +61,14 @@ TEST_F(MadeUpData, OneRowInAFewOfEveryGroupCountsAndTheNoiseIsOfAll) {
   rows.push_back(network("gpt2", "9"));
   folder_.write("neuron_models_measured.csv", networks(rows));
   const auto of_every = [](const std::string& every) {
-    return run_command({"validate", "--all", "--class", "networks on Neuron", "--worst", "0",
+    return run_command({"validate", "--all", "--class", "encoders on Neuron", "--worst", "0",
                         "--every", every})
         .result;
   };
   EXPECT_THAT(of_every("3"),
-              ::testing::ContainsRegex("networks on Neuron, 1 row in 3: call_ms +3 +2 "));
+              ::testing::ContainsRegex("encoders on Neuron, 1 row in 3: call_ms +3 +2 "));
   EXPECT_THAT(of_every("1000"), ::testing::ContainsRegex("call_ms +2 +2 .* 2.4 %"));
-  EXPECT_THAT(of_every("1"), ::testing::ContainsRegex("networks on Neuron: call_ms +7 +2 "));
+  EXPECT_THAT(of_every("1"), ::testing::ContainsRegex("encoders on Neuron: call_ms +7 +2 "));
 }
 
 TEST_F(MadeUpData, ATableSamplesToo) {

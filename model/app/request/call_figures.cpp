@@ -55,6 +55,11 @@ std::optional<EnergyFigures> energy_of(const RunSummary& summary) {
     energy.limit = Watts(summary.energy->limit_w * summary.energy->devices);
   }
   energy.watts80 = band_in<Watts>(summary, "watts");
+  energy.wall80 = band_in<Watts>(summary, "wall_watts");
+  if (energy.wall80 && energy.watts80 && energy.watts80->high > energy.watts80->low) {
+    energy.wall_per_watt =
+        (energy.wall80->high - energy.wall80->low) / (energy.watts80->high - energy.watts80->low);
+  }
   energy.per_request80 = band_in<Joules>(summary, "joules_per_request");
   energy.per_token80 = band_in<Joules>(summary, "joules_per_token");
   return energy;
@@ -71,6 +76,7 @@ void put_energy(const std::optional<EnergyFigures>& figures, RunSummary& summary
   summary.energy_usd_per_million = plain(energy.usd_per_million);
   summary.usd_per_million_with_energy = plain(energy.usd_per_million_with_price);
   if (energy.watts80) summary.interval80["watts"] = interval_record(*energy.watts80);
+  if (energy.wall80) summary.interval80["wall_watts"] = interval_record(*energy.wall80);
   if (energy.per_request80)
     summary.interval80["joules_per_request"] = interval_record(*energy.per_request80);
   if (energy.per_token80)

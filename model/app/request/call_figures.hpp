@@ -39,6 +39,8 @@ struct EnergyFigures {
   std::optional<Usd> usd_per_million_with_price;  // … and the price on demand
   std::optional<Interval> ratio80;                // measured / predicted
   std::optional<Band<Watts>> watts80;
+  double wall_per_watt = 0;  // watts at the wall for each more of the boards
+  std::optional<Band<Watts>> wall80;
   std::optional<Band<Joules>> per_request80;
   std::optional<Band<Joules>> per_token80;
 };

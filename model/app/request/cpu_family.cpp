@@ -38,6 +38,24 @@ CpuSystemSpec part_of_copy(const CpuRequest& resolved) {
   return spec;
 }
 
+int product_bits(const PrecisionPolicy& precision) {
+  constexpr double kBitsPerByte = 8;
+  return static_cast<int>(kBitsPerByte * size_of(precision.matmul_compute).value());
+}
+
+// Of a CPU that takes the factors of another one: what its interval is made of.
+std::string interval_note(const PrecisionPolicy& precision) {
+  std::string note =
+      "interval: of published networks of images in fp32, one image a call, on a CPU that was not "
+      "measured, either";
+  constexpr int kJudgedBits = 32;
+  if (product_bits(precision) != kJudgedBits) {
+    note += fmt::format("; none was in {}, so it is wider, by a share that is assumed",
+                        to_string(precision.matmul_compute));
+  }
+  return note;
+}
+
 CpuRequest resolve_cpu(const Request& request) {
   CpuRequest resolved;
   const MachineSet set = split_machine_set(request);
@@ -49,7 +67,10 @@ CpuRequest resolve_cpu(const Request& request) {
   resolved.precision = precision_on_cpu(resolved.precision, spec.device);
   resolved.factors = choose_cpu_factors(spec.device, request.factors, set.factors);
   use_measured_clock(resolved.factors, resolved.system);
-  if (!resolved.factors.note.empty()) resolved.notes.push_back(resolved.factors.note);
+  const ChosenCpuFactors& factors = resolved.factors;
+  if (!factors.note.empty()) resolved.notes.push_back(factors.note);
+  if (!factors.note.empty() && !factors.intervals.by_class.empty())
+    resolved.notes.push_back(interval_note(resolved.precision));
   Request& filled = resolved.request;
   filled.tp = filled.pp = 1;
   if (filled.cores > spec.cores) {
@@ -192,7 +213,10 @@ class CpuDevice final : public ResolvedDevice {
     if (parts_.empty() || known.by_class.empty()) return {};
     const auto [low, high] = chain_interval80(parts_, known);
     if (resolved_.factors.note.empty()) return Interval{low, high};
-    const Interval networks = default_intervals().choose("cpu", "network", "any").ratio;
+    const Interval networks = default_intervals()
+                                  .choose("cpu", "network", "any", IntervalQuantity::kCall,
+                                          {static_cast<double>(product_bits(resolved_.precision))})
+                                  .ratio;
     return Interval{std::min(networks.low, low), std::max(networks.high, high)};
   }
 

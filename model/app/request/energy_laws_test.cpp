@@ -80,6 +80,20 @@ TEST(EnergyLaws, DevicesWithoutPublishedPowerSayThatTheyAreNotCalibrated) {
   EXPECT_GE(band.high, 2 * *record.summary.watts - 1e-9);
 }
 
+// What the host draws is as it is: the interval at the wall is that of the boards and of what each
+// of their watts adds.
+TEST(EnergyLaws, WattsAtTheWallHaveAnInterval) {
+  for (const char* system : {"inf2.xlarge", "h200-sxm"}) {
+    const RunSummary summary = predict(bert_on(system)).summary;
+    const Interval boards = summary.interval80.at("watts");
+    const Interval wall = summary.interval80.at("wall_watts");
+    EXPECT_LT(wall.low, *summary.wall_watts) << system;
+    EXPECT_GT(wall.high, *summary.wall_watts) << system;
+    EXPECT_GE(wall.high - wall.low, boards.high - boards.low) << system;
+    EXPECT_GT(wall.low / *summary.wall_watts, boards.low / *summary.watts) << system;
+  }
+}
+
 TEST(EnergyLaws, TighterPowerLimitIsSlowerAndIsKept) {
   const RunSummary free = summary_of(on_h200());
   double call = free.call_s;

@@ -47,10 +47,16 @@ void set_bands(EnergyFigures& energy) {
   energy.watts80.reset();
   energy.per_request80.reset();
   energy.per_token80.reset();
+  energy.wall80.reset();
   if (!energy.ratio80) return;
   energy.watts80 = band_of(*energy.ratio80, energy.watts);
   if (energy.limit > Watts(0))
     energy.watts80->high = std::min(energy.watts80->high, std::max(energy.limit, energy.watts));
+  if (energy.wall_per_watt > 0) {  // what the host draws on its own is as it is
+    energy.wall80 =
+        Band<Watts>{energy.wall - (energy.watts - energy.watts80->low) * energy.wall_per_watt,
+                    energy.wall + (energy.watts80->high - energy.watts) * energy.wall_per_watt};
+  }
   if (energy.per_request) energy.per_request80 = band_of(*energy.ratio80, *energy.per_request);
   if (energy.per_token) energy.per_token80 = band_of(*energy.ratio80, *energy.per_token);
 }
@@ -86,6 +92,7 @@ void set_energy(const ResolvedWorkload& resolved, const EnergyFacts& facts, cons
   const double idle = std::max(0.0, facts.devices - facts.setting.devices);
   energy.wall =
       facts.host.at_wall(energy.watts + idle_power(1, facts.energy.facts) * idle, facts.devices);
+  energy.wall_per_watt = facts.host.wall_per_watt();
   energy.ratio80 = parts_of_call.interval80;
   energy.limit = facts.setting.limit * facts.setting.devices;
   set_bands(energy);

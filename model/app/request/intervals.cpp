@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <utility>
+#include <vector>
 
 #include "hw/spec/neuron/sdk_version.hpp"
 #include "model/base/data_root.hpp"
@@ -81,6 +83,24 @@ std::string read_newest(const Node& item) {
     throw UserError(newest->where() + ": newest: " + error.what());
   }
   return text;
+}
+
+// Side of a patch where a network takes none: the usual one of vision transformers.
+constexpr std::int64_t kUsualPatch = 16;
+
+// Patches of an image.
+std::int64_t image_tokens(const Request& request, const VisionConfig& vision) {
+  const std::int64_t height = request.image_size > 0 ? request.image_size : vision.image_size;
+  std::int64_t width = request.image_size > 0 ? request.image_width : vision.image_width;
+  if (width <= 0) width = height;
+  const std::int64_t patch = vision.patch > 0 ? vision.patch : kUsualPatch;
+  return std::max<std::int64_t>(1, height / patch) * std::max<std::int64_t>(1, width / patch);
+}
+
+// Blocks one after the other: those of the stages, where a network has stages.
+std::int64_t depth_of(const ModelConfig& model) {
+  const std::vector<std::int64_t>& stages = model.vision.depths;
+  return std::max(model.layers, std::accumulate(stages.begin(), stages.end(), std::int64_t{0}));
 }
 
 }  // namespace
@@ -161,11 +181,13 @@ const IntervalTable& default_intervals() {
 Place interval_place(const Request& request, const ModelConfig& model, IntervalQuantity quantity) {
   const std::int64_t length = quantity == IntervalQuantity::kTpot   ? 1
                               : quantity == IntervalQuantity::kTtft ? request.input_len
-                                                                    : request.seq_len;
+                              : model.family == Family::kVision
+                                  ? image_tokens(request, model.vision)
+                                  : request.seq_len;
   const auto number = [](std::int64_t count) {
     return static_cast<double>(std::max<std::int64_t>(count, 1));
   };
-  return {number(request.batch) * number(length), number(model.layers), number(request.tp)};
+  return {number(request.batch) * number(length), number(depth_of(model)), number(request.tp)};
 }
 
 std::string_view graph_family(const ModelConfig& model) {

@@ -75,8 +75,9 @@ class IntervalTable {
 // once.
 const IntervalTable& default_intervals();
 
-// Where a question stands among those that were judged: tokens of a call (images count one; of a
-// decode step one per sequence), layers, cores of a copy.
+// Where a question stands among those that were judged: tokens of a call (of images patches, of 16
+// pixels a side where a network has none; of a decode step one per sequence), layers or blocks,
+// cores of a copy.
 Place interval_place(const Request& request, const ModelConfig& model, IntervalQuantity quantity);
 
 // "call", "ttft", "tpot".

@@ -291,6 +291,30 @@ TEST(IntervalTable, DecodersWithExpertsCountByThemselves) {
       default_intervals().choose("inferentia2", interval_family(model), "bf16").note.empty());
 }
 
+// Images are patches, of 16 pixels a side where a network has none, and stages have blocks.
+TEST(Intervals, ImagesOfOtherSizesAndDeeperNetworksAreFarther) {
+  Request request;
+  request.batch = 2;
+  request.tp = 1;
+  ModelConfig model;
+  model.family = Family::kVision;
+  model.layers = 1;
+  model.vision.image_size = 224;
+  model.vision.depths = {3, 4, 6, 3};
+  EXPECT_EQ(interval_place(request, model, IntervalQuantity::kCall), (Place{2 * 196, 16, 1}));
+  request.image_size = 448;
+  EXPECT_EQ(interval_place(request, model, IntervalQuantity::kCall), (Place{2 * 784, 16, 1}));
+  request.image_width = 224;
+  EXPECT_EQ(interval_place(request, model, IntervalQuantity::kCall), (Place{2 * 392, 16, 1}));
+  model.vision.patch = 32;
+  model.vision.depths.clear();
+  model.layers = 12;
+  EXPECT_EQ(interval_place(request, model, IntervalQuantity::kCall), (Place{2 * 98, 12, 1}));
+  request.image_size = 8;  // less than a patch
+  request.image_width = 0;
+  EXPECT_EQ(interval_place(request, model, IntervalQuantity::kCall), (Place{2, 12, 1}));
+}
+
 TEST(Intervals, PrefillAndDecodeStepHaveTheirOwn) {
   const IntervalTable table = IntervalTable::parse(
       "default: {low: 0.5, high: 2, why: wide}\n"

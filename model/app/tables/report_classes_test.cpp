@@ -47,9 +47,9 @@ TEST(ReportClasses, MistakesAreNamedWithTheirPlace) {
 TEST(ReportClasses, AreChosenByNameAndPattern) {
   const std::vector<ReportClass> all = load_report_classes();
   EXPECT_EQ(chosen_classes(all, {}).size(), all.size());
-  const std::vector<ReportClass> some = chosen_classes(all, {"GPU p*", "networks on Neuron"});
+  const std::vector<ReportClass> some = chosen_classes(all, {"GPU p*", "encoders on Neuron"});
   ASSERT_EQ(some.size(), 2U);
-  EXPECT_EQ(some[0].name, "networks on Neuron");
+  EXPECT_EQ(some[0].name, "encoders on Neuron");
   EXPECT_EQ(some[1].name, "GPU products");
   EXPECT_THAT([&] { chosen_classes(all, {"GPU product"}); },
               ThrowsMessage<UserError>(HasSubstr("nearest is 'GPU products'")));

@@ -239,12 +239,17 @@ std::map<std::string, double> predicted_values(const RunRecord& record) {
   }
   if (summary.cost_usd_per_million) values["pred_usd_per_million"] = *summary.cost_usd_per_million;
   const std::pair<const char*, const std::optional<double>*> energies[] = {
-      {"pred_watts", &summary.watts},
-      {"pred_wall_watts", &summary.wall_watts},
-      {"pred_joules_per_token", &summary.joules_per_token},
-      {"pred_joules_per_request", &summary.joules_per_request}};
-  for (const auto& [column, value] : energies) {
-    if (*value) values[column] = **value;
+      {"watts", &summary.watts},
+      {"wall_watts", &summary.wall_watts},
+      {"joules_per_token", &summary.joules_per_token},
+      {"joules_per_request", &summary.joules_per_request}};
+  for (const auto& [field, value] : energies) {
+    if (!*value) continue;
+    values[fmt::format("pred_{}", field)] = **value;
+    const auto own = summary.interval80.find(field);
+    if (own == summary.interval80.end()) continue;
+    values[fmt::format("pred_{}_lo", field)] = own->second.low;
+    values[fmt::format("pred_{}_hi", field)] = own->second.high;
   }
   if (summary.memory_used_bytes > 0) values["pred_memory_bytes"] = summary.memory_used_bytes;
   return values;

@@ -51,7 +51,11 @@ class ConvLowering {
     emitter_.attribute_to(graph_, kernel_.matmul);
     const bool from_hbm = graph_.tensor(op_.inputs[0]).producer == kNoId;
     gathers_ = from_hbm && !transposed_ && group_ == 1 && in_ <= packed_channels();
+    phases_ = transposed_ ? strides_ : 1;
+    positions_ = (taps_ + phases_ - 1) / phases_;
+    copies_ = is_packed() && !gathers_ && !is_depthwise() && together() > 1;
     if (!gathers_) {
+      if (copies_ && !is_read_wide()) context_.residency.defer(op_.inputs[0]);
       Value& source = require_image(context_, op_.inputs[0]);
       if (is_read_wide()) narrow(&source);
       source_ = &source;
@@ -59,11 +63,9 @@ class ConvLowering {
     if (kernel_.residual_op != kNoId) residual_ = &require_image(context_, kernel_.residual.tensor);
     if (window_.pad > 0 && !gathers_ && !transposed_) surround();
     result_ = &declare_image(context_, kernel_.output);
-    if (in_ == 1 && out_ == 1 && group_ > 1) return depthwise();
-    phases_ = transposed_ ? strides_ : 1;
-    positions_ = (taps_ + phases_ - 1) / phases_;
+    if (is_depthwise()) return depthwise();
     plan_contraction();
-    if (is_packed() && !gathers_) replicate();
+    if (copies_) plan_copies();
     for (std::int64_t g = 0; g < group_; ++g) products(g);
   }
 
@@ -140,23 +142,55 @@ class ConvLowering {
 
   bool is_packed() const { return gathers_ || in_ <= packed_channels(); }
 
-  // Image by image, shifted by the positions that share a product with the first.
-  void replicate() {
-    const std::int64_t together = std::min(emitter_.tile_rows() / in_, positions_);
-    if (together < 2) return;
+  bool is_depthwise() const { return in_ == 1 && out_ == 1 && group_ > 1; }
+
+  // Positions of the kernel that share a product.
+  std::int64_t together() const { return std::min(emitter_.tile_rows() / in_, positions_); }
+
+  // An image and its copies take all partitions: this many are there at a time.
+  void plan_copies() {
+    const auto images = static_cast<std::size_t>(input_.images);
+    replicas_.resize(images);
+    read_.resize(images);
+    const CoreShape& core = emitter_.core();
+    const auto image_bytes = static_cast<double>(emitter_.tile_rows() * input_.pixels() *
+                                                 element_bytes(emitter_.types().matmul));
+    const double room = core.scheduling.activation_share * core.sbuf.capacity.value();
+    held_ = std::max<std::int64_t>(1, static_cast<std::int64_t>(room / image_bytes));
+  }
+
+  // The image, shifted by the positions that share a product with the first, as soon as products
+  // have read the image that was in its place.
+  void replicate(std::int64_t image) {
+    Deps& replica = replicas_[static_cast<std::size_t>(image)];
+    if (!replica.empty()) return;
     const std::int64_t pixels = input_.pixels();
-    replicas_.resize(static_cast<std::size_t>(input_.images));
-    for (std::int64_t image = 0; image < input_.images; ++image) {
-      Deps complete = border_;
-      for (std::int64_t block = 0; block < source_->blocks(); ++block) {
-        for (std::int64_t t = image * pixels / emitter_.tile_rows();
-             t <= ((image + 1) * pixels - 1) / emitter_.tile_rows(); ++t)
-          complete.merge(features(block, t));
-      }
-      replicas_[static_cast<std::size_t>(image)] = emitter_.transfer(
-          Ring::kReload, TransferDirection::kLoad, (together - 1) * input_.channels,
-          pixels * element_bytes(emitter_.types().matmul), complete);
+    const std::int64_t first = image * pixels / emitter_.tile_rows();
+    const std::int64_t last = ((image + 1) * pixels - 1) / emitter_.tile_rows();
+    Deps complete;
+    if (image >= held_) complete = read_[static_cast<std::size_t>(image - held_)];
+    context_.residency.bring_back(last, complete);
+    complete.merge(border_);
+    for (std::int64_t block = 0; block < source_->blocks(); ++block) {
+      for (std::int64_t t = first; t <= last; ++t) complete.merge(features(block, t));
     }
+    replica = emitter_.transfer(Ring::kReload, TransferDirection::kLoad,
+                                (together() - 1) * input_.channels,
+                                pixels * element_bytes(emitter_.types().matmul), complete);
+  }
+
+  void replicate(const PixelGroup& group) {
+    if (!copies_) return;
+    for (std::int64_t image = group.first_input / input_.pixels();
+         image <= group.last_input / input_.pixels(); ++image)
+      replicate(image);
+  }
+
+  void note_read(const PixelGroup& group, const Deps& done) {
+    if (!copies_) return;
+    for (std::int64_t image = group.first_input / input_.pixels();
+         image <= group.last_input / input_.pixels(); ++image)
+      read_[static_cast<std::size_t>(image)].merge(done);
   }
 
   // Rows of the tensor engine that each product of an accumulation group uses.
@@ -189,6 +223,7 @@ class ConvLowering {
         load(&weight, k, panel, index);
         Deps last_use;
         for (const PixelGroup& group : groups) {
+          replicate(group);
           const Deps columns = gathers_ ? gather(group) : Deps{};
           const std::int64_t end = std::min(out_, (panel + 1) * emitter_.bank_columns());
           for (std::int64_t column = panel * emitter_.bank_columns(); column < end;
@@ -196,6 +231,7 @@ class ConvLowering {
             last_use = product(group, {weight, index, columns},
                                std::min(emitter_.tile_rows(), end - column), g * out_ + column);
           }
+          note_read(group, last_use);
         }
         context_.weights.release_panel(weight, index, last_use);
       }
@@ -340,7 +376,10 @@ class ConvLowering {
   std::vector<std::int64_t> contraction_;
   std::map<std::int64_t, Deps> gathered_;
   Deps border_;
+  bool copies_ = false;         // images, for products of several positions
+  std::int64_t held_ = 1;       // of them at a time
   std::vector<Deps> replicas_;  // of each image; empty: none
+  std::vector<Deps> read_;      // products of each image so far
   const Value* source_ = nullptr;
   const Value* residual_ = nullptr;
   Value* result_ = nullptr;

@@ -59,6 +59,7 @@ void Residency::begin(const Kernel& kernel) {
   running_.clear();
   is_running_ = true;
   came_back_ = 0;
+  deferred_ = {};
   if (plan_.empty()) return;
   earlier_ = before_;
   before_ = emitted(emitter_.builder());
@@ -94,7 +95,7 @@ void Residency::note_made(TensorId tensor, bool is_result, std::vector<Activatio
     const ActivationCopy copy{tensor, layout};
     if (columns <= 0 || bytes_.count(copy) != 0) return;
     columns_[copy] = columns;
-    bytes_[copy] = static_cast<double>(value.rows * columns) * element;
+    bytes_[copy] = static_cast<double>(value.rows * partitions(tensor, columns)) * element;
     made->push_back(copy);
   };
   // A result that is partly in one layout and partly in the other is there once.
@@ -104,6 +105,12 @@ void Residency::note_made(TensorId tensor, bool is_result, std::vector<Activatio
   add(Layout::kTokenMajor, token_columns, emitter_.vector_bytes());
   add(Layout::kFeatureMajor, std::min(value.columns, feature_blocks * emitter_.tile_rows()),
       feature_bytes(tensor));
+}
+
+// Channels of an image lie on partitions. Those that an image of few channels leaves empty hold the
+// copies of it that share a product, or nothing: they are no room for another one.
+std::int64_t Residency::partitions(TensorId tensor, std::int64_t columns) const {
+  return is_image(graph_, tensor) ? emitter_.blocks_of(columns) * emitter_.tile_rows() : columns;
 }
 
 // Images are results of lane engines, which residuals and pools read as they are: they lie in SBUF
@@ -186,6 +193,7 @@ Residency::Tiles Residency::tiles_of(const ActivationCopy& copy) const {
                       element_bytes(emitter_.types().matmul);
     tiles.room = feature_bytes(copy.tensor) / element_bytes(emitter_.types().matmul);
   }
+  tiles.partitions = std::min(emitter_.tile_rows(), partitions(copy.tensor, tiles.rows));
   // Pixels lie one after the other.
   if (tiles.row_bytes > 0 && is_image(graph_, copy.tensor)) {
     tiles.at_once = std::max<std::int64_t>(
@@ -195,7 +203,7 @@ Residency::Tiles Residency::tiles_of(const ActivationCopy& copy) const {
 }
 
 std::int64_t Residency::first_absent(const Tiles& tiles, double absent) const {
-  const auto tile_bytes = static_cast<double>(tiles.rows * tiles.row_bytes * tiles.room);
+  const auto tile_bytes = static_cast<double>(tiles.partitions * tiles.row_bytes * tiles.room);
   const auto out = static_cast<std::int64_t>(std::ceil(absent / tile_bytes));
   return tiles.count - std::clamp<std::int64_t>(out, 0, tiles.count);
 }
@@ -248,19 +256,39 @@ void Residency::store(const Kernel& kernel, const ActivationCopy& copy) {
 
 void Residency::reload(const ActivationCopy& copy, double absent) {
   const Tiles tiles = tiles_of(copy);
+  const std::int64_t first = first_absent(tiles, absent);
+  if (copy.layout == Layout::kFeatureMajor && copy.tensor == deferred_.tensor) {
+    deferred_.next = first;
+    deferred_.end = tiles.count;
+    return;
+  }
+  reload_tiles(copy, first, tiles.count, {});
+}
+
+void Residency::bring_back(std::int64_t last, const Deps& room) {
+  const std::int64_t end = std::min(last + 1, deferred_.end);
+  if (deferred_.next >= end) return;
+  reload_tiles({deferred_.tensor, Layout::kFeatureMajor}, deferred_.next, end, room);
+  deferred_.next = end;
+}
+
+void Residency::reload_tiles(const ActivationCopy& copy, std::int64_t first, std::int64_t end,
+                             const Deps& room) {
+  const Tiles tiles = tiles_of(copy);
   const auto stored = in_hbm_.find(copy);
-  for (std::int64_t t = first_absent(tiles, absent); t < tiles.count; t += tiles.at_once) {
-    const std::int64_t end = std::min(tiles.count, t + tiles.at_once);
-    const std::int64_t row_bytes = (end - t) * tiles.row_bytes;
+  for (std::int64_t t = first; t < end; t += tiles.at_once) {
+    const std::int64_t next = std::min(end, t + tiles.at_once);
+    const std::int64_t row_bytes = (next - t) * tiles.row_bytes;
     came_back_ += static_cast<double>(tiles.rows * row_bytes);
     Deps deps = came_back_ <= ahead_ ? earlier_ : before_;
+    deps.merge(room);
     if (stored != in_hbm_.end()) {
-      for (std::int64_t i = t; i < end; ++i)
+      for (std::int64_t i = t; i < next; ++i)
         deps.merge(stored->second[static_cast<std::size_t>(i)]);
     }
     const Deps back =
         emitter_.transfer(Ring::kReload, TransferDirection::kLoad, tiles.rows, row_bytes, deps);
-    for (std::int64_t i = t; i < end; ++i) delay(copy, i, back);
+    for (std::int64_t i = t; i < next; ++i) delay(copy, i, back);
   }
 }
 

@@ -35,6 +35,10 @@ class Residency {
 
   // The running kernel reads this copy: what has left SBUF comes back.
   void use(TensorId tensor, Layout layout);
+  // The running kernel, before it uses a feature-major copy: what has left comes back when it asks.
+  void defer(TensorId tensor) { deferred_.tensor = tensor; }
+  // Tiles of the deferred copy up to `last` come back, not before `room` is there for them.
+  void bring_back(std::int64_t last, const Deps& room);
   // Leading tiles of a feature-major copy that did not leave before the running kernel read it.
   std::int64_t kept_tiles(TensorId tensor) const;
   // It needs this many bytes beside its operands and results.
@@ -54,12 +58,14 @@ class Residency {
  private:
   struct Tiles {
     std::int64_t count = 0;
-    std::int64_t rows = 0;  // partitions of a tile
+    std::int64_t rows = 0;        // of a tile that are transferred
+    std::int64_t partitions = 0;  // that it takes
     std::int64_t row_bytes = 0;
     std::int64_t at_once = 1;  // tiles that one transfer takes
     std::int64_t room = 1;     // bytes in SBUF for each that is transferred
   };
   int feature_bytes(TensorId tensor) const;  // of an element of a feature-major copy
+  std::int64_t partitions(TensorId tensor, std::int64_t columns) const;  // of each element's
   Tiles tiles_of(const ActivationCopy& copy) const;
   std::int64_t first_absent(const Tiles& tiles, double absent) const;
   std::vector<Deps>& copy_deps(const ActivationCopy& copy);
@@ -70,6 +76,8 @@ class Residency {
   void note_made(TensorId tensor, bool is_result, std::vector<ActivationCopy>* made);
   void store(const Kernel& kernel, const ActivationCopy& copy);
   void reload(const ActivationCopy& copy, double absent);
+  void reload_tiles(const ActivationCopy& copy, std::int64_t first, std::int64_t end,
+                    const Deps& room);
 
   Emitter& emitter_;
   const Graph& graph_;
@@ -87,6 +95,12 @@ class Residency {
   std::map<ActivationCopy, std::int64_t> columns_;
   std::set<ActivationCopy> running_;                    // used by the running kernel
   std::map<ActivationCopy, std::vector<Deps>> in_hbm_;  // per tile, once it has been stored
+  struct Deferred {
+    TensorId tensor = kNoId;
+    std::int64_t next = 0;  // tile that is to come back
+    std::int64_t end = 0;
+  };
+  Deferred deferred_;  // of the running kernel
   bool is_running_ = false;
   double came_back_ = 0;  // bytes for the running kernel
   Deps before_;           // everything in front of the running kernel has ended

@@ -1,6 +1,7 @@
 // Activations that do not fit SBUF, in mapped programs: which bytes leave, when they come back.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -164,6 +165,62 @@ TEST(Spill, ImagesLieAsLaneEnginesWriteThemAndLeaveAsProductsReadThem) {
   const std::map<std::string, std::uint64_t> expected = {
       {"first", std::uint64_t{32} * 128 * 128 * 2}};
   EXPECT_EQ(bytes_by_operator(map(graph, 10_MiB), Ring::kSpill), expected);
+}
+
+// The other partitions hold copies of an image of few channels or nothing: half of the channels
+// take as much of the SBUF, and half the bytes leave.
+TEST(Spill, ImagesOfFewChannelsTakeAllPartitions) {
+  const auto spilled = [](std::int64_t channels, Bytes capacity) {
+    Graph graph("images");
+    TensorId x = graph.add_input("x", {1, 3, 128, 128}, DType::kFp32);
+    for (const auto& [name, in] :
+         {std::pair<std::string, std::int64_t>("first", 3), {"second", channels}}) {
+      const TensorId w = graph.add_weight(name + ".w", {channels, in, 1, 1}, DType::kFp32);
+      x = graph.add_op(name, "Conv", {x, w});
+    }
+    graph.mark_output(x);
+    apply_precision(find_precision("bf16-matmul"), &graph);
+    return sum(bytes_by_operator(map(graph, capacity), Ring::kSpill));
+  };
+  EXPECT_GT(spilled(128, 10_MiB), 0U);
+  for (const std::int64_t channels : {1, 32, 64, 96})
+    EXPECT_EQ(spilled(channels, 10_MiB) * 128,
+              spilled(128, 10_MiB) * static_cast<std::uint64_t>(channels));
+  EXPECT_EQ(spilled(64, 14_MiB), 0U);
+}
+
+// An image of 128 x 128 pixels and its copy are 4 MiB in BF16: with 6 MiB for activations, the
+// second comes back when products have read the first.
+TEST(Spill, AnImageWithItsCopyComesBackWhenThereIsRoom) {
+  Graph graph("images");
+  TensorId x = graph.add_input("x", {3, 3, 128, 128}, DType::kFp32);
+  TensorId w = graph.add_weight("first.w", {64, 3, 1, 1}, DType::kFp32);
+  x = graph.add_op("first", "Conv", {x, w});
+  w = graph.add_weight("second.w", {64, 64, 3, 3}, DType::kFp32);
+  x = graph.add_op("second", "Conv", {x, w}, {{"pads", std::vector<std::int64_t>(4, 1)}});
+  graph.mark_output(x);
+  apply_precision(find_precision("bf16-matmul"), &graph);
+  // Products of the second layer that what comes back waits for.
+  const auto awaited = [&](Bytes capacity) {
+    const Program program = map(graph, capacity);
+    std::uint32_t of_first = 0;
+    std::uint16_t semaphore = kNoSemaphore;
+    for (const Instruction& i : program.engine(static_cast<std::size_t>(Engine::kTensor))) {
+      if (i.signal == kNoSemaphore) continue;
+      semaphore = i.signal;
+      if (program.operators[static_cast<std::size_t>(i.op)] == "first") ++of_first;
+    }
+    std::uint32_t most = 0;
+    for (const Transfer& t : ring(program, Ring::kReload)) {
+      for (std::uint32_t at = 0; at < t.wait_count; ++at) {
+        const Wait& wait = program.waits[t.first_wait + at];
+        if (wait.semaphore == semaphore) most = std::max<std::uint32_t>(most, wait.threshold);
+      }
+    }
+    return most > of_first ? most - of_first : 0;
+  };
+  EXPECT_EQ(awaited(40_MiB), 0U);
+  EXPECT_GT(awaited(10_MiB), 0U);
 }
 
 TEST(Spill, ScoresOfOneHeadThatDoNotFitPassThroughHbm) {
