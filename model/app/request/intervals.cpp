@@ -103,6 +103,13 @@ std::int64_t depth_of(const ModelConfig& model) {
   return std::max(model.layers, std::accumulate(stages.begin(), stages.end(), std::int64_t{0}));
 }
 
+// Convolutions and attention are mapped by different rules, whose errors have nothing in common.
+std::string_view image_family(const ModelConfig& model) {
+  if (model.diffusion.in_channels > 0) return "image generator";
+  const bool convolves = !model.vision.depths.empty() && model.vision.window == 0;
+  return convolves ? "convolutional network" : "vision transformer";
+}
+
 }  // namespace
 
 IntervalTable IntervalTable::parse(const std::string& text, const std::string& shown_as) {
@@ -215,7 +222,7 @@ std::string_view interval_family(const ModelConfig& model) {
     case Family::kEncoderDecoder:
       return "encoder-decoder";
     case Family::kVision:
-      return "vision";
+      return image_family(model);
     case Family::kPipeline:
       return "pipeline";
     case Family::kOnnx:

@@ -315,6 +315,18 @@ TEST(Intervals, ImagesOfOtherSizesAndDeeperNetworksAreFarther) {
   EXPECT_EQ(interval_place(request, model, IntervalQuantity::kCall), (Place{2, 12, 1}));
 }
 
+TEST(IntervalTable, NetworksOfImagesCountByWhatMostOfThemIs) {
+  ModelConfig model;
+  model.family = Family::kVision;
+  EXPECT_EQ(interval_family(model), "vision transformer");
+  model.vision.depths = {2, 2};
+  EXPECT_EQ(interval_family(model), "convolutional network");
+  model.vision.window = 7;  // Swin
+  EXPECT_EQ(interval_family(model), "vision transformer");
+  model.diffusion.in_channels = 4;
+  EXPECT_EQ(interval_family(model), "image generator");
+}
+
 TEST(Intervals, PrefillAndDecodeStepHaveTheirOwn) {
   const IntervalTable table = IntervalTable::parse(
       "default: {low: 0.5, high: 2, why: wide}\n"
