@@ -150,7 +150,7 @@ void read_small_groups(const Node& node, KernelLibrary& library) {
   if (!small.architecture.empty() && small.below >= 2 && !small.until.empty()) return;
   throw UserError(node.where() +
                   ": one_head.small_groups: names an architecture, below how many query heads to a "
-                  "key (2 or more) and until which release, as {architecture: hopper, below: 8, "
+                  "key (2 or more) and until which release, as {architecture: NAME, below: 8, "
                   "until: \"0.11\"}");
 }
 
