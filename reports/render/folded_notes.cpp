@@ -39,6 +39,19 @@ bool takes(AlikeNotes& alike, const Words& words) {
   return true;
 }
 
+// "bf16", "int8", or with one comma after them all "bf16," and "int8,".
+std::string in_a_row(std::vector<std::string> words) {
+  constexpr std::string_view kMarks = ",;:.";
+  const char mark = words.front().empty() ? ' ' : words.front().back();
+  const bool is_marked = kMarks.find(mark) != std::string_view::npos &&
+                         std::all_of(words.begin(), words.end(), [mark](const std::string& word) {
+                           return !word.empty() && word.back() == mark;
+                         });
+  if (!is_marked) return join(words, ", ");
+  for (std::string& word : words) word.pop_back();
+  return join(words, ", ") + mark;
+}
+
 std::vector<std::string> listed(const std::vector<std::string>& notes) {
   std::vector<AlikeNotes> groups;
   for (const std::string& note : notes) {
@@ -49,7 +62,7 @@ std::vector<std::string> listed(const std::vector<std::string>& notes) {
   }
   std::vector<std::string> shown;
   for (AlikeNotes& group : groups) {
-    if (group.place) group.words[*group.place] = join(group.differing, ", ");
+    if (group.place) group.words[*group.place] = in_a_row(std::move(group.differing));
     shown.push_back(join(group.words, " "));
   }
   return shown;

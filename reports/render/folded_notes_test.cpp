@@ -27,6 +27,12 @@ TEST(FoldedNotes, WhatDiffersInOneWordIsListed) {
                   "short b", "no interval for sums in fp8 on it"));
 }
 
+TEST(FoldedNotes, AMarkAfterTheWordStandsOnce) {
+  EXPECT_THAT(
+      folded_notes({"none was in bf16, so it is wider", "none was in int8, so it is wider"}),
+      ElementsAre("none was in bf16, int8, so it is wider"));
+}
+
 TEST(FoldedNotes, OneStaysAsItIs) {
   const std::vector<std::string> notes = {"passes: factors of vidur norm fp16 on a100-sxm", "x"};
   EXPECT_EQ(folded_notes(notes), notes);

@@ -265,8 +265,8 @@ class GpuMapper final : public FusedWalk<MappedOp> {
         graph_.tensor(heaviest.inputs.empty() ? heaviest.outputs.front() : heaviest.inputs.front());
     PassWork work;
     work.name = graph_.op(fused.main).kind;
-    // One that is written as several passes is a chain of functions of elements.
-    work.operation = mapping_.fusion.passes.count(heaviest.kind) > 0 ? "Add" : heaviest.kind;
+    const bool is_chain = mapping_.fusion.passes.count(heaviest.kind) > 0;  // of passes
+    work.operation = is_chain && ends_with(heaviest.kind, "Norm") ? "norm pass" : heaviest.kind;
     work.element_bytes = size_of(operand.dtype).value();
     for (const TensorAccess& access : fused.writes) {
       const double elements = access.bytes / size_of(graph_.tensor(access.tensor).dtype);
