@@ -23,7 +23,8 @@ struct AlikeNotes {
   std::vector<std::string> differing;
 };
 
-// Where two notes differ, if that is one word; the word may be the one of the notes before.
+// Takes a note that differs in one word from the first of the group: in the word that those before
+// it differed in, if there were any.
 bool takes(AlikeNotes& alike, const Words& words) {
   if (words.size() != alike.words.size() || words.size() < kFewestWords) return false;
   const auto [mine, other] =
