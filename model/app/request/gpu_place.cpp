@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "model/app/request/intervals.hpp"
+
 namespace foretell {
 namespace {
 
@@ -20,6 +22,11 @@ Place place_on_gpus(std::int64_t tokens, std::int64_t layers, int tp, DType prod
 
 Place place_on_gpus(const GpuRequest& resolved) {
   const Request& request = resolved.request;
+  if (resolved.model.family == Family::kVision) {
+    Place place = interval_place(request, resolved.model, IntervalQuantity::kCall);
+    place.push_back(kBitsPerByte * size_of(resolved.precision.matmul_compute).value());
+    return place;
+  }
   const std::int64_t length = request.input_len > 0 ? request.input_len : request.seq_len;
   return place_on_gpus(std::max<std::int64_t>(request.batch, 1) * std::max<std::int64_t>(length, 1),
                        resolved.model.layers, request.tp, resolved.precision.matmul_compute);

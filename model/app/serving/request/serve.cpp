@@ -66,6 +66,7 @@ class Server {
 
   ServeOutcome run(const std::function<bool(double)>& progress) {
     const bool separate = !request_.prefill.empty() || !request_.decode.empty();
+    check_drafted_workers(speculation_, separate);
     if (separate) {
       build_separate();
     } else {
@@ -109,10 +110,12 @@ class Server {
     choices.ranks = std::max(1, split.attention_dp);
     // The activations are those of the largest step; how large that is depends on the device.
     WorkerRules first = rules_of(engine_.spec, choices, Bytes(0), 1);
-    BuiltGroup built{pool_.machine(machine, std::max(first.max_tokens,
-                                                     std::int64_t{engine_.spec.limits.max_tokens})),
-                     {},
-                     {}};
+    BuiltGroup built{
+        pool_.machine(machine,
+                      std::max(first.max_tokens, std::int64_t{engine_.spec.limits.max_tokens}),
+                      speculation_),
+        {},
+        {}};
     const WorkerMachine& worker = built.machine;
     WorkerRules rules = rules_of(engine_.spec, choices, worker.capacity, worker.max_length);
     set_first_use(engine_.spec.host, worker, rules);

@@ -89,9 +89,10 @@ const std::vector<ServeKey>& serve_keys() {
       {"chunk", "N|off", "tokens of a step that prompts are cut to, or 'off'", true, set_chunk},
       {"prefix_cache", "SHARE", "share of every prompt that is found in the cache", false,
        set_share_of<&R::prefix_share>},
-      {"speculate", "N,acceptance=P",
-       "guesses per step and how many are right, as in 3,acceptance=0.7", false,
-       set_text_of<&R::speculate>},
+      {"speculate", "N,acceptance=P[,draft=NETWORK]",
+       "guesses per step, how many are right, and the network that guesses on the same devices "
+       "(without one guesses take no time), as in 7,acceptance=0.7,draft=Llama-3.2-1B",
+       false, set_text_of<&R::speculate>},
       {"dp", "N", "copies, each a worker (default: 1)", false,
        set_count_of<&R::dp, 1, kMaxReplicas>},
       {"attention_dp", "N",

@@ -52,20 +52,34 @@ WorkerSplit parse_split(std::string_view option, std::string_view text) {
 Speculation parse_speculation(std::string_view text) {
   Speculation speculation;
   const std::vector<std::string> parts = split(text, ',');
-  if (parts.size() != 2) {
+  if (parts.size() < 2) {
     throw UserError(fmt::format(
         "--speculate '{}': is a number of guesses and how many of them are right, as in "
-        "3,acceptance=0.7",
+        "3,acceptance=0.7 or 7,acceptance=0.7,draft=Llama-3.2-1B",
         text));
   }
   speculation.drafts = parse_count("--speculate", parts[0], 1, kMaxDrafts);
-  const auto [name, value] = parse_pair("--speculate", parts[1], "NUMBER, as in acceptance=0.7");
-  if (name != "acceptance") {
-    throw UserError(
-        fmt::format("--speculate: {}", unknown_name("part of it", name, {"acceptance"}).what()));
+  for (std::size_t i = 1; i < parts.size(); ++i) {
+    const auto [name, value] = parse_pair("--speculate", parts[i], "VALUE, as in acceptance=0.7");
+    if (name == "acceptance") {
+      speculation.acceptance = parse_positive("--speculate acceptance", value, 1);
+    } else if (name == "draft") {
+      speculation.draft = value;
+    } else {
+      throw UserError(fmt::format(
+          "--speculate: {}", unknown_name("part of it", name, {"acceptance", "draft"}).what()));
+    }
   }
-  speculation.acceptance = parse_positive("--speculate acceptance", value, 1);
-  return speculation;
+  if (speculation.acceptance > 0) return speculation;
+  throw UserError(fmt::format(
+      "--speculate '{}': does not say how many guesses are right, as in 3,acceptance=0.7", text));
+}
+
+void check_drafted_workers(const Speculation& speculation, bool separate) {
+  if (speculation.draft.empty() || !separate) return;
+  throw UserError(
+      "--speculate draft: is simulated on workers that do prompts and answers; leave --prefill and "
+      "--decode out, or the draft network");
 }
 
 }  // namespace foretell

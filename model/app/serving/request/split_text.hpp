@@ -1,4 +1,4 @@
-// --prefill 'tp=4,workers=2', --speculate 3,acceptance=0.7
+// --prefill 'tp=4,workers=2', --speculate 3,acceptance=0.7,draft=Llama-3.2-1B
 #pragma once
 
 #include <cstdint>
@@ -22,10 +22,14 @@ struct WorkerSplit {
 struct Speculation {
   std::int64_t drafts = 0;
   double acceptance = 0;  // of one guess
+  std::string draft;      // the network that guesses; "": not stated, and guesses take no time
 };
 
 // UserErrors start with the option and say what is known.
 WorkerSplit parse_split(std::string_view option, std::string_view text);
 Speculation parse_speculation(std::string_view text);
+
+// No worker that does one of prefill and decode guesses with a draft network. UserError for one.
+void check_drafted_workers(const Speculation& speculation, bool separate);
 
 }  // namespace foretell

@@ -148,7 +148,8 @@ WorkerMachine called_machine_of(const Predictor& predict, const Request& request
 
 }  // namespace
 
-const WorkerMachine& MachinePool::machine(const Request& request, std::int64_t max_tokens) {
+const WorkerMachine& MachinePool::machine(const Request& request, std::int64_t max_tokens,
+                                          const Speculation& guesses) {
   std::string key = fmt::format(
       "{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}",
       request.system, request.workload, request.dtype, request.kv_dtype, request.tp, request.ep,
@@ -157,9 +158,11 @@ const WorkerMachine& MachinePool::machine(const Request& request, std::int64_t m
       request.experts, request.context, request.sequence_parallel, request.pp, request.cp,
       request.redundant_experts, request.two_batch);
   for (const std::string& one : request.set) key += "\n" + one;
+  if (guesses.drafts > 0) key += fmt::format("\n{} guesses of {}", guesses.drafts, guesses.draft);
   const auto known = machines_.find(key);
   if (known != machines_.end()) return *known->second;
   auto made = std::make_unique<WorkerMachine>(make_worker_machine(predict_, request, max_tokens));
+  if (guesses.drafts > 0) add_draft(predict_, request, max_tokens, guesses, *made);
   return *machines_.emplace(key, std::move(made)).first->second;
 }
 

@@ -11,6 +11,7 @@
 
 #include "hw/spec/shared/host_power.hpp"
 #include "model/app/request/prediction.hpp"
+#include "model/app/serving/request/split_text.hpp"
 #include "model/serving/step_timer.hpp"
 #include "model/serving/worker_rules.hpp"
 
@@ -57,7 +58,9 @@ class MachinePool {
  public:
   explicit MachinePool(Predictor predict) : predict_(std::move(predict)) {}
   // As make_worker_machine(); the machine lives as long as the pool.
-  const WorkerMachine& machine(const Request& request, std::int64_t max_tokens);
+  // `guesses`: of a draft network, as add_draft().
+  const WorkerMachine& machine(const Request& request, std::int64_t max_tokens,
+                               const Speculation& guesses = {});
   // Drops all machines when there are more than these.
   void forget_beyond(std::size_t most) {
     if (machines_.size() > most) machines_.clear();
@@ -81,5 +84,10 @@ DeviceUse device_use(const WorkerMachine& machine);
 // fit each other.
 WorkerMachine make_worker_machine(const Predictor& predict, const Request& request,
                                   std::int64_t max_tokens);
+
+// Where steps guess tokens, the network that does so shares devices, memory and time of the worker;
+// without one a note says that guesses take no time. UserError for one that does not fit.
+void add_draft(const Predictor& predict, const Request& request, std::int64_t max_tokens,
+               const Speculation& guesses, WorkerMachine& machine);
 
 }  // namespace foretell
