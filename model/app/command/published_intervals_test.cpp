@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "model/app/command/testing/command_runner.hpp"
+#include "model/app/request/gpu_place.hpp"
+#include "model/app/request/gpu_request.hpp"
 #include "model/app/request/intervals.hpp"
 #include "model/app/tables/row_parts.hpp"
 #include "reports/record/testing/temporary_folder.hpp"
@@ -63,11 +65,26 @@ TEST_F(PublishedIntervals, WidenAwayFromWhatWasJudged) {
     return table.choose("gpu", "network of images", "any", IntervalQuantity::kCall, place)
         .ratio.high;
   };
-  const double near = high_at({8, 1, 1, 16});
+  const double near = high_at({8 * 196, 16, 1, 16});
   EXPECT_GT(near, 1);
-  EXPECT_GT(high_at({512, 1, 1, 16}), near);
-  EXPECT_GT(high_at({8192, 1, 1, 16}), high_at({512, 1, 1, 16}));
-  EXPECT_GT(high_at({8, 1, 1, 8}), near);
+  EXPECT_GT(high_at({512 * 196, 16, 1, 16}), near);
+  EXPECT_GT(high_at({8192 * 196, 16, 1, 16}), high_at({512 * 196, 16, 1, 16}));
+  EXPECT_GT(high_at({8 * 196, 128, 1, 16}), near);
+  EXPECT_GT(high_at({8 * 196, 16, 1, 8}), near);
+}
+
+// An image is as far from others as its patches of 16 pixels and its blocks say.
+TEST_F(PublishedIntervals, ImagesStandByPatchesAndBlocks) {
+  Request request;
+  request.system = "h100-sxm";
+  request.workload = "resnet50";
+  request.dtype = "fp16";
+  request.batch = 8;
+  EXPECT_EQ(place_on_gpus(resolve_gpu(request)), (Place{8 * 14 * 14, 16, 1, 16}));
+  request.image_size = 448;
+  EXPECT_EQ(place_on_gpus(resolve_gpu(request)), (Place{8 * 28 * 28, 16, 1, 16}));
+  request.workload = "resnet18";
+  EXPECT_EQ(place_on_gpus(resolve_gpu(request)), (Place{8 * 28 * 28, 8, 1, 16}));
 }
 
 // Kernels of images are the same whoever launches them; a host makes its rows count for hosts, too.

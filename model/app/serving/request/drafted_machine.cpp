@@ -29,6 +29,16 @@ void check_vocabulary(const Request& request, const std::string& draft) {
       draft, of_draft.vocab, request.workload, of_target.vocab));
 }
 
+WorkerMachine machine_of_draft(const Predictor& predict, const Request& request,
+                               std::int64_t max_tokens) {
+  try {
+    return make_worker_machine(predict, request, max_tokens);
+  } catch (const UserError& error) {
+    throw UserError(fmt::format(
+        "--speculate draft: {}; tp=N in --speculate divides it among fewer devices", error.what()));
+  }
+}
+
 }  // namespace
 
 void add_draft(const Predictor& predict, const Request& request, std::int64_t max_tokens,
@@ -44,14 +54,20 @@ void add_draft(const Predictor& predict, const Request& request, std::int64_t ma
         "--speculate draft: is simulated where all devices of a copy share each layer; leave --pp, "
         "--cp and --attention-dp out");
   }
+  if (guesses.tp > std::max(1, request.tp)) {
+    throw UserError(fmt::format(
+        "--speculate tp={}: a copy of the network that is served has {}; name as many or fewer",
+        guesses.tp, std::max(1, request.tp)));
+  }
   Request of_draft = request;
+  if (guesses.tp > 0) of_draft.tp = guesses.tp;
   of_draft.workload = guesses.draft;
   of_draft.ep = 0;
   of_draft.moe_tp = 0;
   of_draft.redundant_experts = 0;
   of_draft.two_batch = false;
   of_draft.experts = Request().experts;
-  WorkerMachine draft = make_worker_machine(predict, of_draft, max_tokens);
+  WorkerMachine draft = machine_of_draft(predict, of_draft, max_tokens);
   machine.max_length = std::min(machine.max_length, draft.max_length);
   machine.weights += draft.weights;
   machine.kv_per_token += draft.kv_per_token;

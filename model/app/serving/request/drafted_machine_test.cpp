@@ -62,6 +62,31 @@ TEST(DraftedMachine, ALargerDraftCostsMore) {
   }
 }
 
+// As vLLM's draft_tensor_parallel_size: fewer devices read the same weights.
+TEST(DraftedMachine, ADraftOnFewerDevicesTakesMoreOfEach) {
+  const ServeSummary few =
+      record_of(one_client("trn2.48xlarge", 8, "4,acceptance=0.7,draft=Llama-3.2-1B,tp=2")).summary;
+  const ServeSummary all =
+      record_of(one_client("trn2.48xlarge", 8, "4,acceptance=0.7,draft=Llama-3.2-1B")).summary;
+  EXPECT_GT(few.memory_bytes.at("weights"), all.memory_bytes.at("weights"));
+}
+
+TEST(DraftedMachine, ADraftOfFewerHeadsThanDevicesSaysWhatToDo) {
+  try {
+    record_of(one_client("trn2.48xlarge", 32, "4,acceptance=0.7,draft=Llama-3.2-1B"));
+  } catch (const UserError& error) {
+    FAIL() << error.what();  // 32 heads on 32 cores
+  }
+  ServeRequest request = one_client("trn2.48xlarge", 64, "4,acceptance=0.7,draft=Llama-3.2-1B");
+  request.machine.workload = "Llama-3.1-70B";
+  try {
+    record_of(request);
+    ADD_FAILURE();
+  } catch (const UserError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("tp=N in --speculate"));
+  }
+}
+
 // A network that guesses for itself computes every token once more than without guesses.
 TEST(DraftedMachine, ANetworkThatGuessesForItselfGainsNothing) {
   for (const auto& [system, tp] : kSystems) {
@@ -88,6 +113,8 @@ TEST(DraftedMachine, BadInputIsNamed) {
       {"4,acceptance=0.7,drafts=Llama-3.2-1B", "draft"},
       {"4,acceptance=1.7,draft=Llama-3.2-1B", "acceptance"},
       {"0,acceptance=0.7,draft=Llama-3.2-1B", "--speculate"},
+      {"4,acceptance=0.7,draft=Llama-3.2-1B,tp=2", "name as many or fewer"},
+      {"4,acceptance=0.7,tp=1", "is of a draft network"},
   };
   for (const auto& [speculate, message] : cases) {
     try {

@@ -89,7 +89,7 @@ const std::vector<ServeKey>& serve_keys() {
       {"chunk", "N|off", "tokens of a step that prompts are cut to, or 'off'", true, set_chunk},
       {"prefix_cache", "SHARE", "share of every prompt that is found in the cache", false,
        set_share_of<&R::prefix_share>},
-      {"speculate", "N,acceptance=P[,draft=NETWORK]",
+      {"speculate", "N,acceptance=P[,draft=NETWORK[,tp=N]]",
        "guesses per step, how many are right, and the network that guesses on the same devices "
        "(without one guesses take no time), as in 7,acceptance=0.7,draft=Llama-3.2-1B",
        false, set_text_of<&R::speculate>},

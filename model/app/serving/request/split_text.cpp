@@ -65,10 +65,16 @@ Speculation parse_speculation(std::string_view text) {
       speculation.acceptance = parse_positive("--speculate acceptance", value, 1);
     } else if (name == "draft") {
       speculation.draft = value;
+    } else if (name == "tp") {
+      speculation.tp = static_cast<int>(parse_count("--speculate tp", value, 1, kMaxWorkers));
     } else {
-      throw UserError(fmt::format(
-          "--speculate: {}", unknown_name("part of it", name, {"acceptance", "draft"}).what()));
+      throw UserError(
+          fmt::format("--speculate: {}",
+                      unknown_name("part of it", name, {"acceptance", "draft", "tp"}).what()));
     }
+  }
+  if (speculation.tp > 0 && speculation.draft.empty()) {
+    throw UserError("--speculate tp: is of a draft network; name it, as in draft=Llama-3.2-1B");
   }
   if (speculation.acceptance > 0) return speculation;
   throw UserError(fmt::format(

@@ -23,6 +23,7 @@ struct Speculation {
   std::int64_t drafts = 0;
   double acceptance = 0;  // of one guess
   std::string draft;      // the network that guesses; "": not stated, and guesses take no time
+  int tp = 0;             // devices that share it; 0: as the network that is served
 };
 
 // UserErrors start with the option and say what is known.

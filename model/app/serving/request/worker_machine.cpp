@@ -158,7 +158,8 @@ const WorkerMachine& MachinePool::machine(const Request& request, std::int64_t m
       request.experts, request.context, request.sequence_parallel, request.pp, request.cp,
       request.redundant_experts, request.two_batch);
   for (const std::string& one : request.set) key += "\n" + one;
-  if (guesses.drafts > 0) key += fmt::format("\n{} guesses of {}", guesses.drafts, guesses.draft);
+  if (guesses.drafts > 0)
+    key += fmt::format("\n{} guesses of {} on {}", guesses.drafts, guesses.draft, guesses.tp);
   const auto known = machines_.find(key);
   if (known != machines_.end()) return *known->second;
   auto made = std::make_unique<WorkerMachine>(make_worker_machine(predict_, request, max_tokens));
