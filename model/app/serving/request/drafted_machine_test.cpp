@@ -88,7 +88,7 @@ TEST(DraftedMachine, ADraftOfFewerHeadsThanDevicesSaysWhatToDo) {
 }
 
 // A network that guesses for itself computes every token once more than without guesses.
-TEST(DraftedMachine, ANetworkThatGuessesForItselfGainsNothing) {
+TEST(DraftedMachine, ANetworkThatGuessesForItselfGainsLittle) {
   for (const auto& [system, tp] : kSystems) {
     ServeRequest plain = one_client(system, tp, "");
     ServeRequest itself = one_client(system, tp, "3,acceptance=1,draft=Llama-3.1-8B");
@@ -115,6 +115,8 @@ TEST(DraftedMachine, BadInputIsNamed) {
       {"0,acceptance=0.7,draft=Llama-3.2-1B", "--speculate"},
       {"4,acceptance=0.7,draft=Llama-3.2-1B,tp=2", "name as many or fewer"},
       {"4,acceptance=0.7,tp=1", "is of a draft network"},
+      {"4,acceptance=0.7,draft=", "draft: is empty"},
+      {"4,acceptance=0.7,acceptance=0.9", "acceptance: is stated twice"},
   };
   for (const auto& [speculate, message] : cases) {
     try {

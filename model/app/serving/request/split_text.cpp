@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
+#include <set>
 
 #include "model/app/request/request_fields.hpp"
 #include "model/base/errors.hpp"
@@ -59,8 +60,13 @@ Speculation parse_speculation(std::string_view text) {
         text));
   }
   speculation.drafts = parse_count("--speculate", parts[0], 1, kMaxDrafts);
+  std::set<std::string> named;
   for (std::size_t i = 1; i < parts.size(); ++i) {
     const auto [name, value] = parse_pair("--speculate", parts[i], "VALUE, as in acceptance=0.7");
+    if (!named.insert(name).second || value.empty()) {
+      throw UserError(fmt::format("--speculate {}: is {}", name,
+                                  value.empty() ? "empty; name a value" : "stated twice"));
+    }
     if (name == "acceptance") {
       speculation.acceptance = parse_positive("--speculate acceptance", value, 1);
     } else if (name == "draft") {
