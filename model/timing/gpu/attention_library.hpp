@@ -61,6 +61,8 @@ struct AttentionLibrary {
   bool masks_one_token = false;      // prompts of one token are masked like longer ones
   bool one_head = false;             // a thread block serves one query head
   int blocks_per_sm = 1;             // thread blocks that an SM holds, of generation
+  // Tokens: rows that a step multiplies however few heads ask; 0: as the fitted step says.
+  double step_rows = 0;
   bool special_small_heads = false;  // special_block is of heads narrower than 128
   double split_keys = 0;
   double split_waves = 0;
