@@ -19,7 +19,7 @@
 // From a chip whose matrix pipe reads shared memory itself to one where threads load operands and
 // wait for products (mma.sync): the softmax of prompts follows the products instead of passing
 // under them, thread blocks share an SM and start under one another, and a kernel that combines
-// parts or brings heads together waits for the one before. Experts and latents: reading operands
+// parts or brings heads together waits for the one before. Prompts of latents: reading operands
 // adds to multiplying, by the width of the pipe and of shared memory (share_with_reads()).
 #pragma once
 

@@ -55,7 +55,7 @@ void carry_over(LayerKernelFactors& factors, const GpuDeviceSpec& from, const Gp
   if (from.architecture == to.architecture) return;
   // A pipe that was never the limit has no number of its own.
   factors.mma_efficiency = std::min(factors.mma_efficiency, 1.0);
-  if (!kernel.counts_reads) {
+  if (kernel.attention && !kernel.counts_reads) {
     factors.mma_efficiency = share_with_reads(factors.mma_efficiency, from, to, factors.common);
   }
   if (kernel.attention && gpu_architecture(from.architecture).asynchronous_products >

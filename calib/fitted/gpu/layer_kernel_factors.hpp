@@ -40,9 +40,10 @@ void fields(FieldList& list, LayerKernelFactors& factors);
 
 // Factors of one chip on another: launches follow the floors of the two chips, the matrix pipe its
 // reachable rate; latencies stay cycles and rates into an SM bytes per cycle. On another
-// architecture shares of DRAM and of the matrix pipe stay within what chips reach. Where threads
-// load operands themselves reading them counts, unless the form of the kernel does so
-// (`counts_reads`); thread blocks of attention then share an SM and start under one another.
+// architecture shares of DRAM and of the matrix pipe stay within what chips reach. Attention where
+// threads load operands themselves: reading them counts, unless the form of the kernel does so
+// (`counts_reads`, as that of grouped products does), and thread blocks share an SM and start under
+// one another.
 struct CarriedKernel {
   bool attention = false;
   bool counts_reads = false;
