@@ -84,8 +84,7 @@ void lose_asynchronous_products(AttentionFactors& factors, double share,
     factors.sm_feed *= common.shared_blocks;
     factors.score = std::max(factors.score, whole_softmax(device, common));
   } else {
-    factors.split =
-        std::max(factors.split, Cycles(kernel.value() * device.clock.boost.value()));
+    factors.split = std::max(factors.split, Cycles(kernel.value() * device.clock.boost.value()));
   }
   factors.regroup = std::max(factors.regroup, kernel);
 }

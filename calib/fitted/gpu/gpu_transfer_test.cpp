@@ -79,7 +79,57 @@ TEST(GpuTransfer, AWiderPipeFeedsAttentionFaster) {
   EXPECT_EQ(factors.score, Cycles(4));
   carry_over(older, gpu("h200-sxm"), gpu("a100-sxm"));
   EXPECT_EQ(older.sm_feed, BytesPerCycle(30));
-  EXPECT_EQ(older.prologue, Cycles(4000));
+  EXPECT_EQ(older.prologue, Cycles(2000));  // of two blocks that start under one another
+}
+
+// From wgmma to mma.sync: 16 exponentials and 64 FP32 instructions of an SM in a cycle.
+TEST(GpuTransfer, WhereThreadsWaitTheSoftmaxFollowsTheProducts) {
+  const GpuDeviceSpec h200 = gpu("h200-sxm");
+  const GpuDeviceSpec a100 = gpu("a100-sxm");
+  AttentionFactors prompts;
+  prompts.mma_efficiency = 0.8;
+  prompts.score = Cycles(2.5);
+  prompts.prologue = Cycles(1000);
+  prompts.sm_feed = BytesPerCycle(40);
+  AttentionFactors kept = prompts;
+  carry_over(prompts, h200, a100);
+  EXPECT_NEAR(prompts.score.value(), 8, 0.1);
+  EXPECT_EQ(prompts.mma_efficiency, 0.8);
+  EXPECT_EQ(prompts.prologue, Cycles(500));
+  EXPECT_EQ(prompts.sm_feed, BytesPerCycle(80));
+  carry_over(kept, h200, gpu("h100-sxm"));
+  EXPECT_EQ(kept.score, Cycles(2.5));
+  EXPECT_EQ(kept.prologue, Cycles(1000));
+  AttentionFactors longer = kept;
+  longer.score = Cycles(20);
+  carry_over(longer, h200, a100);
+  EXPECT_EQ(longer.score, Cycles(20));  // what is slower already stays
+}
+
+TEST(GpuTransfer, WithoutDependentLaunchesCombiningPartsIsAKernelOfItsOwn) {
+  const GpuDeviceSpec a100 = gpu("a100-sxm");
+  AttentionFactors tokens;
+  tokens.split = Cycles(100);
+  carry_over(tokens, gpu("h200-sxm"), a100);
+  const double floors = tokens.common.kernel_floors * a100.launch_floor.value();
+  EXPECT_NEAR(tokens.split.value(), floors * a100.clock.boost.value(), 1);
+  EXPECT_NEAR(tokens.regroup.value(), floors, 1e-12);
+}
+
+TEST(GpuTransfer, OperandsThatThreadsReadTakeFromTheShare) {
+  const GpuDeviceSpec h200 = gpu("h200-sxm");
+  const GpuDeviceSpec a100 = gpu("a100-sxm");
+  const GpuDeviceSpec l40s = gpu("l40s");
+  const CommonFactors& common = common_factors();
+  EXPECT_EQ(share_with_reads(0, h200, a100, common), 0);
+  EXPECT_NEAR(share_with_reads(0.8, h200, gpu("b200-sxm"), common), 0.8, 1e-12);
+  EXPECT_NEAR(share_with_reads(1, h200, a100, common), 2.0 / 3, 0.01);
+  // A pipe half as wide on a port as wide: reading takes less of the time.
+  EXPECT_GT(share_with_reads(0.8, h200, l40s, common), share_with_reads(0.8, h200, a100, common));
+  const double there = share_with_reads(0.5, a100, l40s, common);
+  EXPECT_GT(there, 0.5);
+  EXPECT_NEAR(share_with_reads(there, l40s, a100, common), 0.5, 1e-12);
+  EXPECT_LE(share_with_reads(0.95, a100, h200, common), 1);
 }
 
 TEST(GpuTransfer, AChipWithoutAMatrixPipeKeepsTheRates) {

@@ -306,10 +306,9 @@ Kernel Call::split_kernel(const Parts& parts, double groups, bool combines) cons
   const double latency = seconds(factors_.step);
   const double feed =
       library_.shapes.keys_of_step * 2 * width_ * type_.key_bytes / sm_rate(factors_.sm_feed);
-  const double softmax =
-      library_.step_rows > 0
-          ? whole_step()
-          : rows * library_.shapes.keys_of_step / kScoresAtOnce * seconds(factors_.score);
+  const double softmax = library_.step_rows > 0 ? whole_step()
+                                                : rows * library_.shapes.keys_of_step /
+                                                      kScoresAtOnce * seconds(factors_.score);
   const double step = latency + feed + softmax;
   const bool cut = window_ > 0 && keys_ > window_;
   const double start = seconds(factors_.prologue);

@@ -77,8 +77,7 @@ LayerCall::Blocks LayerCall::blocks_of(const std::vector<Groups>& groups, double
   const double filled = std::min(tile.rows, rows / std::max(1.0, high));
   const double load =
       (filled * type_.activation_bytes + tile.columns * type_.weight_bytes) * depth / store;
-  const double products =
-      2 * tile.rows * tile.columns * depth / sm_rate_ + reads(tile, depth);
+  const double products = 2 * tile.rows * tile.columns * depth / sm_rate_ + reads(tile, depth);
   const double waits = seconds(factors_.unfilled) * missing / std::max(1.0, high);
   const double each = std::max({products, load, seconds(factors_.step)}) + waits;
   const double result = filled * tile.columns * kResultBytes / store;

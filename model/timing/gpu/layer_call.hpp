@@ -70,7 +70,7 @@ class LayerCall {
   double clock_;
   double sms_;
   double sm_rate_;
-  double between_;  // bytes
+  double between_;        // bytes
   double read_rate_ = 0;  // B/s from shared memory into registers; 0: the pipe reads it itself
 };
 
