@@ -116,7 +116,12 @@ void carry_over(GemmFactors& factors, const std::string& dtype, const GpuDeviceS
   if (weights_only || ends_with(dtype, "_sq")) {
     carry_over_plugin(factors, weights_only, teacher, device);
   } else {
-    factors.l2_feed *= width_ratio(teacher, device);
+    const double width = width_ratio(teacher, device);
+    factors.l2_feed *= width;
+    if (reads_itself(teacher) && !reads_itself(device)) {
+      factors.epilogue *= width;
+      factors.stages_ahead *= std::min(1.0, device.sm.shared_memory / teacher.sm.shared_memory);
+    }
   }
 }
 
@@ -132,8 +137,7 @@ void carry_over(AttentionFactors& factors, const GpuDeviceSpec& teacher,
   const bool takes_turns = gpu_architecture(device.architecture).tensor_memory > 0 &&
                            gpu_architecture(teacher.architecture).tensor_memory == 0;
   if (takes_turns && factors.score > Cycles(0)) {
-    const double exponentials = gpu_architecture(device.architecture).exponentials;
-    factors.score = std::max(factors.score, Cycles(kScoresAtOnce / exponentials));
+    factors.score = std::max(factors.score, whole_softmax(device, factors.common));
   }
   if (reads_itself(teacher) && !reads_itself(device)) {
     lose_asynchronous_products(factors, share, device);

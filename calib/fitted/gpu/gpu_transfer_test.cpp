@@ -76,7 +76,7 @@ TEST(GpuTransfer, AWiderPipeFeedsAttentionFaster) {
   carry_over(factors, gpu("h200-sxm"), gpu("b200-sxm"));
   EXPECT_NEAR(factors.sm_feed.value(), 60, 1);
   EXPECT_NEAR(factors.prologue.value(), 2000, 50);
-  EXPECT_EQ(factors.score, Cycles(4));
+  EXPECT_NEAR(factors.score.value(), 5.5, 0.1);  // 16 exponentials and 128 instructions in a cycle
   carry_over(older, gpu("h200-sxm"), gpu("a100-sxm"));
   EXPECT_EQ(older.sm_feed, BytesPerCycle(30));
   EXPECT_EQ(older.prologue, Cycles(2000));  // of two blocks that start under one another
@@ -93,7 +93,7 @@ TEST(GpuTransfer, WhereThreadsWaitTheSoftmaxFollowsTheProducts) {
   prompts.sm_feed = BytesPerCycle(40);
   AttentionFactors kept = prompts;
   carry_over(prompts, h200, a100);
-  EXPECT_NEAR(prompts.score.value(), 8, 0.1);
+  EXPECT_NEAR(prompts.score.value(), 7, 0.1);
   EXPECT_EQ(prompts.mma_efficiency, 0.8);
   EXPECT_EQ(prompts.prologue, Cycles(500));
   EXPECT_EQ(prompts.sm_feed, BytesPerCycle(80));
@@ -114,6 +114,21 @@ TEST(GpuTransfer, WithoutDependentLaunchesCombiningPartsIsAKernelOfItsOwn) {
   const double floors = tokens.common.kernel_floors * a100.launch_floor.value();
   EXPECT_NEAR(tokens.split.value(), floors * a100.clock.boost.value(), 1);
   EXPECT_NEAR(tokens.regroup.value(), floors, 1e-12);
+}
+
+TEST(GpuTransfer, ProductsWithoutTheUnitHaveFewerStagesAndASlowerEnd) {
+  const GpuDeviceSpec h200 = gpu("h200-sxm");
+  const GpuDeviceSpec a100 = gpu("a100-sxm");
+  GemmFactors products = some_factors();
+  products.epilogue = BytesPerCycle(30);
+  products.stages_ahead = 3;
+  GemmFactors plugin = products;
+  carry_over(products, "bf16", h200, a100);
+  EXPECT_NEAR(products.epilogue.value(), 15, 0.5);
+  EXPECT_NEAR(products.stages_ahead, 3 * 164.0 / 228, 1e-9);
+  carry_over(plugin, "int8_sq", h200, a100);
+  EXPECT_EQ(plugin.epilogue, BytesPerCycle(30));
+  EXPECT_EQ(plugin.stages_ahead, 3);
 }
 
 TEST(GpuTransfer, OperandsThatThreadsReadTakeFromTheShare) {
