@@ -120,7 +120,7 @@ ChosenFactorSet LayerRowPredictor::choose_set(const GpuDeviceSpec& device,
 // Launches and the start of a thread block are software: where the nearest chip was measured with
 // another release than the row's, those of a chip that was measured with this one count.
 void LayerRowPredictor::follow_release(const ChosenFactorSet& found, const LayerRow& row,
-                                       const GpuDeviceSpec& device,
+                                       const GpuDeviceSpec& device, const CarriedKernel& kernel,
                                        LayerKernelFactors& factors) const {
   if (found.device == device.id || found.set.version == row.version) return;
   for (const FactorFile& file : factors_.files()) {
@@ -131,7 +131,7 @@ void LayerRowPredictor::follow_release(const ChosenFactorSet& found, const Layer
     FieldList list;
     fields(list, of_release);
     read_factor_set(*same, list);
-    carry_over(of_release, *chip, device);
+    carry_over(of_release, *chip, device, kernel);
     factors.launch = of_release.launch;
     factors.prologue = of_release.prologue;
     return;
@@ -172,15 +172,16 @@ const LayerRowPredictor::Choice& LayerRowPredictor::choose(const GpuDeviceSpec& 
   FieldList list;
   fields(list, choice.factors);
   read_factor_set(found.set, list);
-  if (found.device != device.id) {
-    const GpuDeviceSpec& from = devices_.find(found.device);
-    carry_over(choice.factors, from, device);
-    follow_release(found, row, device, choice.factors);
-    follow_machine(found.set.table, from.architecture, device.architecture, choice.factors);
-  }
   // The kernel is that of the row, whoever lends its factors.
   const LayerKernelFacts* own = facts_.find(row.tables.front(), device.architecture);
   choice.facts = own != nullptr ? *own : facts_.facts(found.set.table, device.architecture);
+  if (found.device != device.id) {
+    const GpuDeviceSpec& from = devices_.find(found.device);
+    const CarriedKernel kernel{row.kind == LayerKind::kLatent, choice.facts.operand_readers > 0};
+    carry_over(choice.factors, from, device, kernel);
+    follow_release(found, row, device, kernel, choice.factors);
+    follow_machine(found.set.table, from.architecture, device.architecture, choice.factors);
+  }
   if (own != nullptr && found.set.table != row.tables.front()) {
     stand_in(choice.factors,
              other_kernel(row.tables.front(), *own, found.set.table,

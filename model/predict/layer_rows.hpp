@@ -65,7 +65,8 @@ class LayerRowPredictor {
   bool stays(const std::string& from, const std::string& table, const GpuDeviceSpec& device) const;
   ChosenFactorSet choose_set(const GpuDeviceSpec& device, const LayerRow& row) const;
   void follow_release(const ChosenFactorSet& found, const LayerRow& row,
-                      const GpuDeviceSpec& device, LayerKernelFactors& factors) const;
+                      const GpuDeviceSpec& device, const CarriedKernel& kernel,
+                      LayerKernelFactors& factors) const;
   void follow_machine(const std::string& table, const std::string& from, const std::string& to,
                       LayerKernelFactors& factors) const;
   OtherKernel other_kernel(const std::string& table, const LayerKernelFacts& own,

@@ -60,7 +60,52 @@ void follow_measured_floors(Factors& factors, const GpuDeviceSpec& teacher,
   factors.mma_efficiency *= device.reachable_rate / teacher.reachable_rate;
 }
 
+bool reads_itself(const GpuDeviceSpec& device) {
+  return gpu_architecture(device.architecture).asynchronous_products > 0;
+}
+
+// Cycles in which a warp reads operands of 16 bits beside those in which they are multiplied.
+double reads_of_products(const GpuDeviceSpec& device, const CommonFactors& common) {
+  constexpr double kOperandBytes = 2;
+  if (reads_itself(device)) return 0;
+  const double side = common.warp_tile;
+  const double port = gpu_architecture(device.architecture).shared_port;
+  return (2 * side * kOperandBytes / port) * pipe_width(device) / (2 * side * side);
+}
+
+void lose_asynchronous_products(AttentionFactors& factors, double share,
+                                const GpuDeviceSpec& device) {
+  const CommonFactors& common = factors.common;
+  factors.prologue /= common.shared_blocks;
+  const Seconds kernel = common.kernel_floors * device.launch_floor;
+  const bool prompts = share > 0;
+  if (prompts) {
+    factors.mma_efficiency = std::min(share, 1.0);
+    factors.sm_feed *= common.shared_blocks;
+    factors.score = std::max(factors.score, whole_softmax(device, common));
+  } else {
+    factors.split = std::max(factors.split, Cycles(kernel.value() * device.clock.boost.value()));
+  }
+  factors.regroup = std::max(factors.regroup, kernel);
+}
+
 }  // namespace
+
+Cycles whole_softmax(const GpuDeviceSpec& device, const CommonFactors& common) {
+  double each = 1 / gpu_architecture(device.architecture).exponentials;
+  const auto fp32 = device.vector_rate.find("fp32");
+  if (fp32 != device.vector_rate.end()) {  // two operations to an instruction
+    each += common.score_instructions * 2 / per_cycle(fp32->second, device);
+  }
+  return Cycles(kScoresAtOnce * each);
+}
+
+double share_with_reads(double share, const GpuDeviceSpec& teacher, const GpuDeviceSpec& device,
+                        const CommonFactors& common) {
+  if (!(share > 0)) return share;
+  const double reads = reads_of_products(device, common) - reads_of_products(teacher, common);
+  return 1 / std::max(1 / share + reads, 1.0);
+}
 
 void carry_over(GemmFactors& factors, const std::string& dtype, const GpuDeviceSpec& teacher,
                 const GpuDeviceSpec& device) {
@@ -71,12 +116,18 @@ void carry_over(GemmFactors& factors, const std::string& dtype, const GpuDeviceS
   if (weights_only || ends_with(dtype, "_sq")) {
     carry_over_plugin(factors, weights_only, teacher, device);
   } else {
-    factors.l2_feed *= width_ratio(teacher, device);
+    const double width = width_ratio(teacher, device);
+    factors.l2_feed *= width;
+    if (reads_itself(teacher) && !reads_itself(device)) {
+      factors.epilogue *= width;
+      factors.stages_ahead *= std::min(1.0, device.sm.shared_memory / teacher.sm.shared_memory);
+    }
   }
 }
 
 void carry_over(AttentionFactors& factors, const GpuDeviceSpec& teacher,
                 const GpuDeviceSpec& device) {
+  const double share = factors.mma_efficiency;
   follow_measured_floors(factors, teacher, device);
   const double width = width_ratio(teacher, device);
   factors.l2_feed *= width;
@@ -86,8 +137,10 @@ void carry_over(AttentionFactors& factors, const GpuDeviceSpec& teacher,
   const bool takes_turns = gpu_architecture(device.architecture).tensor_memory > 0 &&
                            gpu_architecture(teacher.architecture).tensor_memory == 0;
   if (takes_turns && factors.score > Cycles(0)) {
-    const double exponentials = gpu_architecture(device.architecture).exponentials;
-    factors.score = std::max(factors.score, Cycles(kScoresAtOnce / exponentials));
+    factors.score = std::max(factors.score, whole_softmax(device, factors.common));
+  }
+  if (reads_itself(teacher) && !reads_itself(device)) {
+    lose_asynchronous_products(factors, share, device);
   }
 }
 

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "calib/fitted/gpu/gpu_transfer.hpp"
+#include "hw/spec/gpu/gpu_architecture.hpp"
+
 namespace foretell {
 namespace {
 
@@ -44,13 +47,21 @@ void fields(FieldList& list, LayerKernelFactors& factors) {
              "Achieved share of the network between nodes.");
 }
 
-void carry_over(LayerKernelFactors& factors, const GpuDeviceSpec& from, const GpuDeviceSpec& to) {
+void carry_over(LayerKernelFactors& factors, const GpuDeviceSpec& from, const GpuDeviceSpec& to,
+                const CarriedKernel& kernel) {
   const double floors = to.launch_floor / from.launch_floor;
   factors.launch = factors.launch * std::pow(floors, factors.common.launches_follow_floor);
   factors.mma_efficiency *= std::min(1.0, to.reachable_rate / from.reachable_rate);
   if (from.architecture == to.architecture) return;
   // A pipe that was never the limit has no number of its own.
   factors.mma_efficiency = std::min(factors.mma_efficiency, 1.0);
+  if (kernel.attention && !kernel.counts_reads) {
+    factors.mma_efficiency = share_with_reads(factors.mma_efficiency, from, to, factors.common);
+  }
+  if (kernel.attention && gpu_architecture(from.architecture).asynchronous_products >
+                              gpu_architecture(to.architecture).asynchronous_products) {
+    factors.prologue /= factors.common.shared_blocks;
+  }
   if (factors.pass_feed > BytesPerCycle(0)) {
     factors.pass_feed = std::max(factors.pass_feed, factors.common.carried_pass_least);
   }

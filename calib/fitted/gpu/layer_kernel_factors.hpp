@@ -40,8 +40,16 @@ void fields(FieldList& list, LayerKernelFactors& factors);
 
 // Factors of one chip on another: launches follow the floors of the two chips, the matrix pipe its
 // reachable rate; latencies stay cycles and rates into an SM bytes per cycle. On another
-// architecture shares of DRAM and of the matrix pipe stay within what chips reach.
-void carry_over(LayerKernelFactors& factors, const GpuDeviceSpec& from, const GpuDeviceSpec& to);
+// architecture shares of DRAM and of the matrix pipe stay within what chips reach. Attention where
+// threads load operands themselves: reading them counts, unless the form of the kernel does so
+// (`counts_reads`, as that of grouped products does), and thread blocks share an SM and start under
+// one another.
+struct CarriedKernel {
+  bool attention = false;
+  bool counts_reads = false;
+};
+void carry_over(LayerKernelFactors& factors, const GpuDeviceSpec& from, const GpuDeviceSpec& to,
+                const CarriedKernel& kernel = {});
 
 // Factors of one kernel for another, where no table is of the other: how many times as many kernels
 // a call of it launches, and whether its passes leave out what the first one's do (permuting rows,

@@ -58,6 +58,14 @@ void fields(FieldList& list, CommonFactors& factors) {
   list.value("carried_pass_least", factors.carried_pass_least,
              {BytesPerCycle(0), BytesPerCycle(1e3)},
              "Least rate of an SM in passes that a kernel has on another architecture.");
+  list.value("warp_tile", factors.warp_tile, {1, 1024},
+             "Rows and columns of a product of a warp that loads its operands itself.");
+  list.value("shared_blocks", factors.shared_blocks, {1, 32},
+             "Thread blocks of attention that share an SM where threads wait for products.");
+  list.value("score_instructions", factors.score_instructions, {0, 100},
+             "FP32 instructions of a score, beside its exponential.");
+  list.value("kernel_floors", factors.kernel_floors, {0, 100},
+             "Launch floors that a kernel takes which waits for the end of the one before.");
   list.value("unmeasured_interval", factors.unmeasured_interval, {1, 100},
              "The interval on a chip that was not measured is this many times as wide.");
   list.value("kernel_correlation", factors.kernel_correlation, kShare,

@@ -30,6 +30,10 @@ struct CommonFactors {
   double carried_dram_least = 0;     // share of the peak, on another architecture …
   double carried_dram_most = 0;      // … and no more than this
   BytesPerCycle carried_pass_least;  // of an SM in a pass, on another architecture
+  double warp_tile = 0;              // rows and columns of a warp that loads its operands itself
+  double shared_blocks = 0;          // thread blocks of attention on an SM where threads wait
+  double score_instructions = 0;     // FP32, of a score beside its exponential
+  double kernel_floors = 0;          // launch floors of a kernel that waits for the one before
   double unmeasured_interval = 0;    // times an interval
   double kernel_correlation = 0;     // of errors
 };

@@ -81,6 +81,9 @@ void fields(FieldList& list, GpuArchitecture& architecture) {
              "1: a unit copies tiles into shared memory.");
   list.count("tensor_memory", architecture.tensor_memory, one,
              "1: sums of the matrix pipe have a memory of their own.");
+  list.count(
+      "asynchronous_products", architecture.asynchronous_products, one,
+      "1: the matrix pipe reads operands from shared memory itself, and threads do not wait.");
   list.count("scales_blocks", architecture.scales_blocks, one,
              "1: the matrix pipe applies the scales of blocks.");
   list.count("narrow_along_depth", architecture.narrow_along_depth, one,

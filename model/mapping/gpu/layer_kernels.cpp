@@ -88,7 +88,8 @@ std::optional<LayerKernels::Chosen> LayerKernels::find(const Wanted& wanted) con
   chosen.interval80 = {found.set.interval_low, found.set.interval_high};
   if (found.device != device_.id) {
     if (const GpuDeviceSpec* from = find_published_device(found.device)) {
-      carry_over(chosen.factors, *from, device_);
+      carry_over(chosen.factors, *from, device_,
+                 {std::string(wanted.folder) == "mla", chosen.facts.operand_readers > 0});
     }
   }
   if (found.device != device_.id || chosen.table != tables.front()) {

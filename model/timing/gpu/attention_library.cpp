@@ -77,6 +77,7 @@ void read_library_rule(const Node& rule, AttentionLibrary& library) {
   reader.flag("masks_one_token", library.masks_one_token);
   reader.flag("one_head", library.one_head);
   reader.whole("blocks_per_sm", library.blocks_per_sm);
+  reader.number("step_rows", library.step_rows);
   reader.flag("special_small_heads", library.special_small_heads);
   reader.number("split_keys", library.split_keys);
   reader.number("split_waves", library.split_waves);

@@ -55,12 +55,14 @@ struct AttentionLibrary {
   bool packs_queries = false;  // all heads that share keys in one tile
   Split split = Split::kFastest;
   Prepare prepare = Prepare::kCacheWrite;
-  double max_split = 128;            // parts of a sequence, where the rule knows no other limit
-  bool skips_window = true;          // prompts: keys outside the window are not walked
-  bool one_token_packs = false;      // prompts of one token go to the kernel for tokens
-  bool masks_one_token = false;      // prompts of one token are masked like longer ones
-  bool one_head = false;             // a thread block serves one query head
-  int blocks_per_sm = 1;             // thread blocks that an SM holds, of generation
+  double max_split = 128;        // parts of a sequence, where the rule knows no other limit
+  bool skips_window = true;      // prompts: keys outside the window are not walked
+  bool one_token_packs = false;  // prompts of one token go to the kernel for tokens
+  bool masks_one_token = false;  // prompts of one token are masked like longer ones
+  bool one_head = false;         // a thread block serves one query head
+  int blocks_per_sm = 1;         // thread blocks that an SM holds, of generation
+  // Tokens: rows that a step multiplies however few heads ask; 0: as the fitted step says.
+  double step_rows = 0;
   bool special_small_heads = false;  // special_block is of heads narrower than 128
   double split_keys = 0;
   double split_waves = 0;

@@ -7,6 +7,7 @@
 #include <limits>
 #include <utility>
 
+#include "calib/fitted/gpu/gpu_transfer.hpp"
 #include "hw/spec/gpu/gpu_architecture.hpp"
 #include "model/timing/gpu/cta_schedule.hpp"
 #include "model/timing/gpu/occupancy.hpp"
@@ -140,6 +141,7 @@ class Call {
   Kernel split_kernel(const Parts& parts, double groups, bool combines) const;
   void set_cache_reads(Grid& kernel) const;
   int blocks_per_sm() const;
+  double whole_step() const;
 
   const GpuDeviceSpec& device_;
   const AttentionLibrary& library_;
@@ -290,13 +292,23 @@ int Call::blocks_per_sm() const {
                               kernel_name(tile, width_)));
 }
 
+// Seconds of a step of tokens whose kernel multiplies rows that nothing asks for, then takes the
+// softmax of them.
+double Call::whole_step() const {
+  const double scores = library_.step_rows * library_.shapes.keys_of_step;
+  const double rate = device_.reachable_rate * dense_rate(device_, type_.rate).value() / sms_;
+  return 4 * scores * depth_ / rate +
+         scores / kScoresAtOnce * seconds(whole_softmax(device_, factors_.common));
+}
+
 Kernel Call::split_kernel(const Parts& parts, double groups, bool combines) const {
   const double rows = packs_queries(library_, shape_) ? share_ : 1;
   const double latency = seconds(factors_.step);
   const double feed =
       library_.shapes.keys_of_step * 2 * width_ * type_.key_bytes / sm_rate(factors_.sm_feed);
-  const double softmax =
-      rows * library_.shapes.keys_of_step / kScoresAtOnce * seconds(factors_.score);
+  const double softmax = library_.step_rows > 0 ? whole_step()
+                                                : rows * library_.shapes.keys_of_step /
+                                                      kScoresAtOnce * seconds(factors_.score);
   const double step = latency + feed + softmax;
   const bool cut = window_ > 0 && keys_ > window_;
   const double start = seconds(factors_.prologue);

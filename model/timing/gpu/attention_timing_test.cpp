@@ -283,6 +283,26 @@ TEST(AttentionTiming, AKernelThatFitsNoSmNamesTheLimitAndWhatWorks) {
               ::testing::HasSubstr("device.sm.registers="));
 }
 
+// FlashAttention-2's kernel for tokens multiplies 64 rows, and a matrix pipe half as fast takes
+// longer for them.
+TEST(AttentionTiming, AStepOfTokensMultipliesRowsThatNothingAsksFor) {
+  const GpuDeviceSpec a100 = GpuCatalog().load("a100-sxm").spec.device;
+  AttentionLibrary library = attention_library("ampere", "vllm");
+  EXPECT_EQ(library.step_rows, 64);
+  EXPECT_EQ(attention_library("hopper", "vllm").step_rows, 0);
+  AttentionShape shape = token(8, 4096);
+  const auto time = [&](const GpuDeviceSpec& on) {
+    return program_time(attention_program(on, library, {}, plain_factors(), shape), on);
+  };
+  const Seconds before = time(a100);
+  GpuDeviceSpec slow = a100;
+  slow.matrix_rate.at("bf16") /= 2;
+  EXPECT_GT(time(slow), before);
+  library.step_rows = 0;
+  EXPECT_LT(time(a100), before);
+  EXPECT_EQ(time(slow), time(a100));
+}
+
 // What was measured ran, so tiles keep the size that the factors were fitted with.
 TEST(AttentionTiming, TheTilesOfTheLibrariesFitTheChipsThatWereMeasured) {
   for (const char* id : {"a100-sxm", "h100-sxm", "h200-sxm", "b200-sxm"}) {

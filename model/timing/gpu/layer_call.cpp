@@ -4,12 +4,15 @@
 #include <cmath>
 #include <limits>
 
+#include "hw/spec/gpu/gpu_architecture.hpp"
 #include "model/timing/gpu/soft_limits.hpp"
 
 namespace foretell {
 namespace {
 
 constexpr double kResultBytes = 2;  // per element
+constexpr double kWarps = 4;        // of a thread block, one on each matrix pipe of an SM
+constexpr double kLeastRows = 16;   // of a warp, which the pipe takes at a time
 
 // How much longer a stage of a tile takes with this share of its rows filled: nothing when it is
 // full, all of `unfilled` when it is empty. Half full tiles take three quarters of it.
@@ -26,7 +29,23 @@ LayerCall::LayerCall(const GpuDeviceSpec& device, const LayerKernelFacts& facts,
       clock_(device.clock.boost.value()),
       sms_(device.sms),
       sm_rate_(factors.mma_efficiency * dense_rate(device, type_.rate).value() / device.sms),
-      between_(between.value()) {}
+      between_(between.value()) {
+  const GpuArchitecture& chip = gpu_architecture(device.architecture);
+  if (chip.asynchronous_products == 0) read_rate_ = chip.shared_port * clock_;
+}
+
+// Seconds in which the warps of a block read the operands of a stage from shared memory, each
+// those of its part of the tile; in the arrangement of warps that reads least.
+double LayerCall::reads(const LayerTile& tile, double depth) const {
+  if (!(read_rate_ > 0)) return 0;
+  double least = std::numeric_limits<double>::infinity();
+  for (double along = 1; along <= kWarps; along *= 2) {  // warps along the rows
+    if (along > 1 && tile.rows < along * kLeastRows) break;
+    least = std::min(least, tile.rows * kWarps / along * type_.activation_bytes +
+                                tile.columns * along * type_.weight_bytes);
+  }
+  return least * depth / read_rate_;
+}
 
 double LayerCall::missing(double bytes) const {
   const double capacity = factors_.l2_share * device_.l2.capacity.value();
@@ -58,7 +77,7 @@ LayerCall::Blocks LayerCall::blocks_of(const std::vector<Groups>& groups, double
   const double filled = std::min(tile.rows, rows / std::max(1.0, high));
   const double load =
       (filled * type_.activation_bytes + tile.columns * type_.weight_bytes) * depth / store;
-  const double products = 2 * tile.rows * tile.columns * depth / sm_rate_;
+  const double products = 2 * tile.rows * tile.columns * depth / sm_rate_ + reads(tile, depth);
   const double waits = seconds(factors_.unfilled) * missing / std::max(1.0, high);
   const double each = std::max({products, load, seconds(factors_.step)}) + waits;
   const double result = filled * tile.columns * kResultBytes / store;

@@ -61,6 +61,7 @@ class LayerCall {
   };
   Blocks blocks_of(const std::vector<Groups>& groups, double n, double k,
                    const LayerTile& tile) const;
+  double reads(const LayerTile& tile, double depth) const;
 
   const GpuDeviceSpec& device_;
   const LayerKernelFacts& facts_;
@@ -69,7 +70,8 @@ class LayerCall {
   double clock_;
   double sms_;
   double sm_rate_;
-  double between_;  // bytes
+  double between_;        // bytes
+  double read_rate_ = 0;  // B/s from shared memory into registers; 0: the pipe reads it itself
 };
 
 }  // namespace foretell

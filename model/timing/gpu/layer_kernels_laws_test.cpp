@@ -362,6 +362,25 @@ TEST_F(LayerKernelLaws, AnotherArchitectureKeepsSharesWithinWhatChipsReach) {
   EXPECT_DOUBLE_EQ(same.pass_feed.value(), 0.5);
 }
 
+TEST_F(LayerKernelLaws, LatentsStartUnderOneAnotherWhereThreadsWaitForProducts) {
+  const GpuDeviceSpec h200 = GpuCatalog().load("h200-sxm").spec.device;
+  const GpuDeviceSpec a100 = GpuCatalog().load("a100-sxm").spec.device;
+  LayerKernelFactors one = factors;
+  one.mma_efficiency = 0.8;
+  one.prologue = Cycles(4000);
+  LayerKernelFactors counted = one;
+  LayerKernelFactors experts = one;
+  carry_over(one, h200, a100, {true, false});
+  EXPECT_EQ(one.prologue, Cycles(2000));
+  EXPECT_LT(one.mma_efficiency, 0.6);
+  carry_over(counted, h200, a100, {true, true});
+  EXPECT_EQ(counted.prologue, Cycles(2000));
+  EXPECT_DOUBLE_EQ(counted.mma_efficiency, 0.8);
+  carry_over(experts, h200, a100);  // the form of grouped products counts reads
+  EXPECT_EQ(experts.prologue, Cycles(4000));
+  EXPECT_DOUBLE_EQ(experts.mma_efficiency, 0.8);
+}
+
 TEST_F(LayerKernelLaws, ChoicesLieInAsManyBinsAsExpected) {
   EXPECT_DOUBLE_EQ(expected_bins(1, 8, 256), 1);
   EXPECT_DOUBLE_EQ(expected_bins(8, 1, 256), 1);
