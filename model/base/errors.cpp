@@ -99,6 +99,26 @@ std::string shortest_begun(const std::string& wanted, const std::vector<std::str
   return shortest;
 }
 
+std::string letters_of(std::string_view name) {
+  std::string letters;
+  for (const std::string& word : words_of(name)) letters += word;
+  return letters;
+}
+
+// The shortest name that begins so but for what stands between its words: "llama3" begins
+// "Llama-3-8B".
+std::string shortest_spelt(std::string_view given, const std::vector<std::string>& candidates) {
+  constexpr std::size_t kLeast = 4;  // letters that tell something
+  const std::string letters = letters_of(given);
+  std::string shortest;
+  if (letters.size() < kLeast) return shortest;
+  for (const std::string& candidate : candidates) {
+    if (!starts_with(letters_of(candidate), letters)) continue;
+    if (shortest.empty() || candidate.size() < shortest.size()) shortest = candidate;
+  }
+  return shortest;
+}
+
 // The command that lists what there is of a kind.
 std::string where_to_look(std::string_view kind) {
   for (const char* listed : {"system", "device"}) {
@@ -131,6 +151,8 @@ std::string nearest_name(std::string_view given, const std::vector<std::string>&
   if (!within.empty()) return within;
   const std::string begun = shortest_begun(wanted, candidates);
   if (!begun.empty()) return begun;
+  const std::string spelt = shortest_spelt(wanted, candidates);
+  if (!spelt.empty()) return spelt;
   return nearest.empty() ? shortest_holding(wanted, candidates) : nearest;
 }
 

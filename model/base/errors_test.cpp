@@ -36,6 +36,8 @@ TEST(NearestName, APartOfANameFindsTheShortestThatHasIt) {
   EXPECT_EQ(nearest_name("BERT-LARG", networks), "bert-large-uncased");
   EXPECT_EQ(nearest_name("bert-bas", {"albert-base-v2", "bert-base-uncased"}), "bert-base-uncased");
   EXPECT_EQ(nearest_name("bert-base", {"roberta-base", "bert-base-uncased"}), "bert-base-uncased");
+  EXPECT_EQ(nearest_name("llama3", {"Llama-3.1-70B", "Llama-3-8B"}), "Llama-3-8B");
+  EXPECT_EQ(nearest_name("deepseek_v3", {"DeepSeek-V3", "DeepSeek-R1"}), "DeepSeek-V3");
   EXPECT_EQ(nearest_name("be", networks), "");  // too short to tell
 }
 

@@ -16,11 +16,16 @@ class GenerationRunner {
 
   Seconds step_at(std::int64_t positions) { return step_time(length_of(positions)); }
 
+  Seconds first_token() {
+    const PipelinePass prefill = g_.prefill();
+    return time_of_prefill(prefill) + first_after(prefill);
+  }
+
   Metrics run() {
     const PipelinePass prefill = g_.prefill();
-    const Seconds prefill_time = g_.prefill_overhead + prefill.metrics.device * g_.prefill_factor;
+    const Seconds prefill_time = time_of_prefill(prefill);
     GenerationMetrics result;
-    const Seconds first = g_.prompt_in_cache ? afterwards(prefill) : step_time(length_of(1));
+    const Seconds first = first_after(prefill);
     result.ttft = prefill_time + first;
     result.steps = decode_steps();
     Seconds decode;
@@ -77,6 +82,15 @@ class GenerationRunner {
     return steps;
   }
 
+  Seconds time_of_prefill(const PipelinePass& prefill) const {
+    return g_.prefill_overhead + prefill.metrics.device * g_.prefill_factor;
+  }
+
+  // From the prefill to the first token.
+  Seconds first_after(const PipelinePass& prefill) {
+    return g_.prompt_in_cache ? afterwards(prefill) : step_time(length_of(1));
+  }
+
   Seconds afterwards(const PipelinePass& pass) const {
     return g_.afterwards ? g_.afterwards(pass) : Seconds(0);
   }
@@ -101,6 +115,10 @@ class GenerationRunner {
 
 Seconds run_decode_step(const Generation& generation, std::int64_t positions) {
   return GenerationRunner(generation).step_at(positions);
+}
+
+Seconds run_first_token(const Generation& generation) {
+  return GenerationRunner(generation).first_token();
 }
 
 Metrics run_generation(const Generation& generation) { return GenerationRunner(generation).run(); }

@@ -37,6 +37,9 @@ struct Generation {
 // Metrics of the median decode step, with Metrics::generation.
 Metrics run_generation(const Generation& generation);
 
+// The time to the first token alone: no step is executed where the prefill gives it.
+Seconds run_first_token(const Generation& generation);
+
 // The time of one decode step alone, with the host's part.
 Seconds run_decode_step(const Generation& generation, std::int64_t positions);
 

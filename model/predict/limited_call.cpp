@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <utility>
 
@@ -15,7 +16,11 @@
 namespace foretell {
 namespace {
 
-constexpr double kSettled = 0.005;  // of the clock
+constexpr double kSettled = 0.005;  // of the clock, or of the power below the limit
+// Of the clock that power follows: the first guess, and what is believed.
+constexpr double kFirstExponent = 2;
+constexpr double kLeastExponent = 0.5;
+constexpr double kMostExponent = 4;
 constexpr int kMaxRuns = 8;
 // Clocks that the windows of a long call are tried at lie so far apart, as a share.
 constexpr double kStep = 0.002;
@@ -47,7 +52,7 @@ class LimitedRun {
       if (!limits_.less_power)
         one.left = clock_within(load.work, load.time, 0, held, board_.measured);
       one.clock = board_.differs ? limits_.clock : std::min(one.left, limits_.clock);
-      if (is_slowed()) lower(held, one);
+      if (is_slowed()) lower(one);
     }
     GpuCallResult result = at_clocks();
     note_limit(result);
@@ -106,24 +111,42 @@ class LimitedRun {
     return std::max(energy_.facts.lowest_clock, one.left * std::pow(1 - kStep, steps));
   }
 
-  // To the highest clock at which the window keeps the limit.
-  void lower(Watts held, WindowClock& one) {
+  // A clock, and by how much more than the limit the window draws at it: the logarithm of the
+  // ratio.
+  struct Tried {
+    double clock = 0;
+    double excess = 0;
+  };
+
+  // To the highest clock at which the window keeps the limit. Power is nearly a power of the clock,
+  // whose exponent the last two clocks tell; the next one is a little below where that meets the
+  // limit.
+  void lower(WindowClock& one) {
     const Watts most = limit() * energy_.facts.limit_share;
-    if (!(power_of(one, at_share(one.share())) > most)) return;
-    double low = energy_.facts.lowest_clock;
-    double high = one.clock;
-    // The first step is the one that power in proportion to the cube of the clock would take.
-    double next = std::clamp(high * std::cbrt(most / held), low, high);
+    const auto tried = [&](double clock) {
+      one.clock = clock;
+      return Tried{clock, std::log(power_of(one, at_share(one.share())) / most)};
+    };
+    Tried high = tried(one.clock);
+    if (!(high.excess > 0)) return;
+    const double lowest = energy_.facts.lowest_clock;
     const bool alone = windows_.size() == 1;
     const double settled = alone ? kSettled : kStep;
     const int most_runs = alone ? kMaxRuns : kMaxSteps;
-    for (int run = 0; run < most_runs && low < high * (1 - settled); ++run) {
-      one.clock = tried_clock(next, one);
-      const bool too_much = power_of(one, at_share(one.share())) > most;
-      (too_much ? high : low) = one.clock;
-      next = (low + high) / 2;
+    Tried low{lowest, -std::numeric_limits<double>::infinity()};  // without a run
+    double exponent = kFirstExponent;
+    for (int run = 0; run < most_runs && low.clock < high.clock * (1 - settled); ++run) {
+      double next = high.clock * std::exp(-(high.excess + settled / 2) / exponent);
+      if (std::isfinite(low.excess) && next <= low.clock) next = (low.clock + high.clock) / 2;
+      const Tried found = tried(tried_clock(std::max(next, lowest), one));
+      if (found.clock < high.clock) {
+        exponent = (high.excess - found.excess) / std::log(high.clock / found.clock);
+        exponent = std::clamp(exponent, kLeastExponent, kMostExponent);
+      }
+      (found.excess > 0 ? high : low) = found;
+      if (low.excess > -settled || high.clock <= lowest) break;
     }
-    one.clock = low;
+    one.clock = low.clock;
   }
 
   void note_limit(GpuCallResult& result) const {

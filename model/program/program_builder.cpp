@@ -31,11 +31,11 @@ ProgramBuilder::ProgramBuilder(std::string name) {
   program_.name = std::move(name);
   for (const std::string_view ring : kRingNames) program_.add_ring(std::string(ring), {});
   program_.streams.push_back({"collectives", std::vector<Collective>{}});
-  deps_.resize(program_.streams.size());
+  queues_.resize(program_.streams.size());
 }
 
 ProgramBuilder::ProgramBuilder(std::string name, std::vector<Stream> streams)
-    : deps_(streams.size()) {
+    : queues_(streams.size()) {
   FORETELL_CHECK(streams.size() <= kQueueCount, "more streams than a builder has clocks");
   program_.name = std::move(name);
   program_.streams = std::move(streams);
@@ -48,7 +48,7 @@ std::int32_t ProgramBuilder::begin_operator(std::string name) {
 }
 
 std::uint32_t ProgramBuilder::queue_length(int queue) const {
-  return static_cast<std::uint32_t>(deps_.at(static_cast<std::size_t>(queue)).size());
+  return static_cast<std::uint32_t>(queues_.at(static_cast<std::size_t>(queue)).signals.size());
 }
 
 Deps ProgramBuilder::emit(Engine engine, Instruction instruction, const Deps& deps) {
@@ -66,41 +66,35 @@ Deps ProgramBuilder::emit(Collective collective, const Deps& deps) {
   return emit_to(kCollectiveQueue, std::move(collective), deps);
 }
 
-Deps ProgramBuilder::append(int queue, const Deps& deps) {
-  const std::uint32_t index = queue_length(queue);
-  deps_[static_cast<std::size_t>(queue)].push_back(deps);
-  Deps done;
-  done.add(queue, index);
-  return done;
+// Keeps only waits that the queue has not passed already, and marks who is waited for.
+ProgramBuilder::Waits ProgramBuilder::append(std::size_t stream, const Deps& deps) {
+  Queue& queue = queues_[stream];
+  Waits waits;
+  waits.first = static_cast<std::uint32_t>(queue.waits.size());
+  for (std::size_t other = 0; other < queues_.size(); ++other) {
+    const std::uint32_t needed = deps.count(static_cast<int>(other));
+    if (other == stream || needed <= queue.passed.count(static_cast<int>(other))) continue;
+    std::vector<std::uint8_t>& signals = queues_[other].signals;
+    FORETELL_CHECK(needed <= signals.size(), "dependency on an entry that does not exist");
+    signals[needed - 1] = 1;
+    queue.waits.push_back({static_cast<std::uint16_t>(other), needed});
+    ++waits.count;
+  }
+  queue.passed.merge(deps);
+  queue.signals.push_back(0);
+  return waits;
 }
 
 Program ProgramBuilder::finish() && {
-  // 1. Keep only waits that the queue has not passed already, and mark who is waited for.
-  const std::size_t count_of_queues = deps_.size();
-  const auto queues = static_cast<int>(count_of_queues);
-  Ordinals ordinal(count_of_queues);
-  for (std::size_t q = 0; q < count_of_queues; ++q) ordinal[q].assign(deps_[q].size(), 0);
-  for (int q = 0; q < queues; ++q) {
-    Deps passed;
-    for (Deps& entry : deps_[static_cast<std::size_t>(q)]) {
-      Deps kept;
-      for (int other = 0; other < queues; ++other) {
-        const std::uint32_t needed = entry.count(other);
-        if (other == q || needed <= passed.count(other)) continue;
-        FORETELL_CHECK(needed <= queue_length(other), "dependency on an entry that does not exist");
-        kept.add(other, needed - 1);
-        ordinal[static_cast<std::size_t>(other)][needed - 1] = 1;
-      }
-      passed.merge(kept);
-      entry = kept;
-    }
-  }
-  // 2. Number the waited-for entries of each queue: that is the count its semaphore reaches.
-  for (std::size_t q = 0; q < count_of_queues; ++q) {
+  // 1. Number the waited-for entries of each queue: that is the count its semaphore reaches.
+  Ordinals ordinal(queues_.size());
+  for (std::size_t q = 0; q < queues_.size(); ++q) {
+    const std::vector<std::uint8_t>& signals = queues_[q].signals;
+    ordinal[q].resize(signals.size());
     std::uint32_t count = 0;
     change_entries(program_.streams[q],
                    [&, signal = static_cast<std::uint16_t>(q)](auto& entry, std::size_t i) {
-                     if (ordinal[q][i] != 0) {
+                     if (signals[i] != 0) {
                        ++count;
                        entry.signal = signal;
                      }
@@ -108,19 +102,14 @@ Program ProgramBuilder::finish() && {
                    });
     program_.semaphores.push_back(program_.streams[q].name);
   }
-  // 3. Write the waits.
-  for (std::size_t q = 0; q < count_of_queues; ++q) {
-    change_entries(program_.streams[q], [&](auto& entry, std::size_t i) {
-      const auto first = static_cast<std::uint32_t>(program_.waits.size());
-      for (int other = 0; other < queues; ++other) {
-        const std::uint32_t needed = deps_[q][i].count(other);
-        if (needed == 0) continue;
-        program_.waits.push_back({static_cast<std::uint16_t>(other),
-                                  ordinal[static_cast<std::size_t>(other)][needed - 1]});
-      }
-      entry.first_wait = first;
-      entry.wait_count = static_cast<std::uint16_t>(program_.waits.size() - first);
-    });
+  // 2. Put the waits of all queues together.
+  for (std::size_t q = 0; q < queues_.size(); ++q) {
+    const auto first = static_cast<std::uint32_t>(program_.waits.size());
+    change_entries(program_.streams[q],
+                   [&](auto& entry, std::size_t /*i*/) { entry.first_wait += first; });
+    for (const Wait& wait : queues_[q].waits) {
+      program_.waits.push_back({wait.semaphore, ordinal[wait.semaphore][wait.threshold - 1]});
+    }
   }
   return std::move(program_);
 }

@@ -2,8 +2,8 @@
 //
 // A dependency set (Deps) is a vector clock: per queue, how many of its entries must have ended.
 // Because queues are in order, that is all there ever is to know. finish() gives every queue one
-// semaphore, numbers only the entries that are waited for, and drops waits that an earlier
-// wait of the same queue already implies.
+// semaphore and numbers only the entries that are waited for. A wait that an earlier one of the
+// same queue already implies is dropped.
 #pragma once
 
 #include <array>
@@ -65,9 +65,14 @@ class ProgramBuilder {
   // To the stream of this number, which is one of such entries.
   template <class Entry>
   Deps emit_to(std::size_t stream, Entry entry, const Deps& deps) {
+    const Waits waits = append(stream, deps);
     entry.op = current_op_;
+    entry.first_wait = waits.first;
+    entry.wait_count = waits.count;
     program_.entries<Entry>(stream).push_back(std::move(entry));
-    return append(static_cast<int>(stream), deps);
+    Deps done;
+    done.add(static_cast<int>(stream), queue_length(static_cast<int>(stream)) - 1);
+    return done;
   }
 
   std::uint32_t queue_length(int queue) const;
@@ -75,9 +80,20 @@ class ProgramBuilder {
   Program finish() &&;
 
  private:
-  Deps append(int queue, const Deps& deps);
+  // What the entries of a stream wait for, and which of them are waited for.
+  struct Queue {
+    std::vector<Wait> waits;  // for this many entries of the stream in place of a semaphore
+    std::vector<std::uint8_t> signals;  // 1 for an entry that is waited for
+    Deps passed;                        // by all that the last entry waits for
+  };
+  struct Waits {
+    std::uint32_t first = 0;  // of those of the stream
+    std::uint16_t count = 0;
+  };
+  Waits append(std::size_t stream, const Deps& deps);
+
   Program program_;
-  std::vector<std::vector<Deps>> deps_;  // by stream, of each entry in order
+  std::vector<Queue> queues_;  // by stream
   std::int32_t current_op_ = -1;
 };
 

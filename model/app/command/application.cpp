@@ -9,6 +9,7 @@
 
 #include "model/app/command/calibrate/calibrate_command.hpp"
 #include "model/app/command/commands.hpp"
+#include "model/app/command/other_names.hpp"
 #include "model/app/command/report/report_command.hpp"
 #include "model/app/terminal/output.hpp"
 #include "model/base/errors.hpp"
@@ -83,7 +84,10 @@ std::string explain_parse_error(const CLI::App& app, const CLI::ParseError& erro
   if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr && !rest.empty()) {
     const std::string name = rest.front().substr(0, rest.front().find('='));
     if (name.size() > 1 && name.front() == '-') {
-      return unknown_name("option", name, option_names(command)).what();
+      const std::vector<std::string> known = option_names(command);
+      const std::string here = known_elsewhere(name, known);
+      if (!here.empty()) return "unknown option '" + name + "'; here it is '" + here + "'";
+      return unknown_name("option", name, known).what();
     }
     if (&command == &app) return unknown_name("command", name, command_names(app)).what();
     return "unexpected argument '" + name + "'";

@@ -67,6 +67,21 @@ TEST(Application, UnknownWordsNameTheNearest) {
   EXPECT_THAT(run_command(run_line({"--format", "jsn"})).messages, HasSubstr("nearest is 'json'"));
 }
 
+TEST(Application, OptionsOfOtherProgramsAreKnownByTheirNames) {
+  const auto said = [](const char* command, const char* option) {
+    const CommandResult result = run_command({command, option, "8"});
+    EXPECT_EQ(result.code, kUserMistake) << option;
+    return result.messages;
+  };
+  EXPECT_THAT(said("run", "--isl"), HasSubstr("unknown option '--isl'; here it is '--input-len'"));
+  EXPECT_THAT(said("run", "--model"), HasSubstr("here it is '--workload'"));
+  EXPECT_THAT(said("run", "--batch-size"), HasSubstr("here it is '--batch'"));
+  EXPECT_THAT(said("serve", "--batch-size"), HasSubstr("here it is '--max-batch'"));
+  EXPECT_THAT(said("serve", "--gpu-memory-utilization"), HasSubstr("here it is '--kv-fraction'"));
+  // Only what the command has.
+  EXPECT_THAT(said("run", "--qps"), Not(HasSubstr("here it is")));
+}
+
 TEST(Application, TheResultDoesNotOverwriteTheTimeline) {
   const TemporaryFolder folder;
   for (const char* command : {"run", "explain"}) {

@@ -23,6 +23,10 @@ PipelinePass run_pass(ResolvedDevice& device, const Pass& pass) {
       [&](const Graph& graph) { return device.call(graph, pass.phase); });
 }
 
+bool reads_compiled(const ResolvedDevice& device) {
+  return device.compiles_lengths() && device.workload().request.kv != "exact";
+}
+
 Generation generation_of(ResolvedDevice& device) {
   const Request& request = device.workload().request;
   Generation generation;
@@ -35,8 +39,7 @@ Generation generation_of(ResolvedDevice& device) {
   generation.output_len = request.output_len;
   generation.prompt_in_cache = !encodes(device);
   generation.exact = request.exact;
-  const bool by_bucket = device.compiles_lengths() && request.kv != "exact";
-  if (by_bucket) {
+  if (reads_compiled(device)) {
     generation.bucket = [&device](std::int64_t positions) {
       return device.compiled_length(positions);
     };
@@ -105,6 +108,12 @@ Pass decode_pass(const ResolvedDevice& device, std::int64_t kv_len) {
 
 Seconds decode_step(ResolvedDevice& device, std::int64_t positions) {
   return run_decode_step(generation_of(device), positions);
+}
+
+Seconds first_token(ResolvedDevice& device) { return run_first_token(generation_of(device)); }
+
+std::int64_t read_positions(const ResolvedDevice& device, std::int64_t positions) {
+  return reads_compiled(device) ? device.compiled_length(positions) : positions;
 }
 
 Metrics simulate(ResolvedDevice& device) {

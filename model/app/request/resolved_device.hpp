@@ -90,6 +90,13 @@ Pass decode_pass(const ResolvedDevice& device, std::int64_t kv_len);
 // would see it. The memory is not checked, the prefill not executed.
 Seconds decode_step(ResolvedDevice& device, std::int64_t positions);
 
+// The time to the first token of the request, as its generation would see it. The memory is not
+// checked.
+Seconds first_token(ResolvedDevice& device);
+
+// The positions of the cache that a step with this many of them reads: the compiled length, or all.
+std::int64_t read_positions(const ResolvedDevice& device, std::int64_t positions);
+
 // Executes a call of the request in the SystemC model, with its timeline where one is asked for.
 // UserError when it cannot be mapped or does not fit the memory.
 Metrics simulate(ResolvedDevice& device);

@@ -18,6 +18,7 @@
 #include "model/mapping/gpu/layer_kernels.hpp"
 #include "model/mapping/gpu/network_kernels.hpp"
 #include "model/mapping/gpu/pass_kernels.hpp"
+#include "model/mapping/gpu/pass_operation.hpp"
 #include "model/mapping/gpu/product_kernels.hpp"
 #include "model/mapping/gpu/second_stream.hpp"
 #include "model/mapping/shared/cache_residency.hpp"
@@ -248,14 +249,22 @@ class GpuMapper final : public FusedWalk<MappedOp> {
     const std::int64_t elements = element_count(input.shape);
     const Bytes from = input.bytes();
     const Bytes to(element * static_cast<double>(elements));
-    PassWork work;
+    PassWork work = cast(elements, from, to, l2_.missing(data, from));
     work.name = "quantise";
-    work.operation = element <= 1 ? "quantise" : "Cast";
-    work.rows = elements;
+    if (element <= 1) work.operation = "quantise";
     work.element_bytes = size_of(graph_.tensor(data).dtype).value();
-    work.moved = from + to;
-    work.dram = from * l2_.missing(data, from) + to;
     passes_.add(work, op);
+  }
+
+  // Elements from one type into another.
+  static PassWork cast(std::int64_t elements, Bytes from, Bytes to, double missing) {
+    PassWork work;
+    work.name = work.operation = "Cast";
+    work.rows = elements;
+    work.element_bytes = std::max(from, to).value() / static_cast<double>(elements);
+    work.moved = from + to;
+    work.dram = from * missing + to;
+    return work;
   }
 
   void pass(const FusedOp& fused, MappedOp& op) override {
@@ -266,13 +275,14 @@ class GpuMapper final : public FusedWalk<MappedOp> {
     PassWork work;
     work.name = graph_.op(fused.main).kind;
     const bool is_chain = mapping_.fusion.passes.count(heaviest.kind) > 0;  // of passes
-    work.operation = is_chain && ends_with(heaviest.kind, "Norm") ? "norm pass" : heaviest.kind;
+    work.operation =
+        is_chain && is_norm(heaviest) ? "norm pass" : pass_operation(heaviest, operand);
     work.element_bytes = size_of(operand.dtype).value();
     for (const TensorAccess& access : fused.writes) {
       const double elements = access.bytes / size_of(graph_.tensor(access.tensor).dtype);
       work.rows = std::max(work.rows, static_cast<std::int64_t>(elements));
     }
-    const std::int64_t width = row_of(heaviest, operand.shape);
+    const std::int64_t width = pass_row(heaviest, operand.shape);
     if (width > 1 && work.rows % width == 0) {
       work.columns = width;
       work.rows /= width;
@@ -304,33 +314,13 @@ class GpuMapper final : public FusedWalk<MappedOp> {
     if (!widens && !narrows) return passes_.add(work, op);
     const double missing = l2_.missing(source, graph_.tensor(source).bytes());
     const Bytes copy(elements * std::abs(from - to));
-    PassWork cast;
-    cast.name = cast.operation = "Cast";
-    cast.rows = work.rows * work.columns;
-    cast.element_bytes = std::max(from, to);
-    cast.moved = Bytes(elements * (from + to));
-    cast.dram = Bytes(elements * (from * missing + to));
+    const PassWork between =
+        cast(work.rows * work.columns, Bytes(elements * from), Bytes(elements * to), missing);
     work.moved += copy;
     work.dram += copy * (widens ? missing : 1);
-    work.element_bytes = cast.element_bytes;
-    passes_.add(widens ? cast : work, op);
-    passes_.add(widens ? work : cast, op);
-  }
-
-  static bool is_norm(const Op& op) {
-    if (ends_with(op.kind, "Norm")) return true;
-    const auto function = op.attributes.find("function");
-    return function != op.attributes.end() &&
-           function->second == Attribute(std::string("MeanVariance"));
-  }
-
-  // Elements that a thread block goes over together.
-  static std::int64_t row_of(const Op& op, const Shape& shape) {
-    if (shape.empty() || op.kind == "BatchNorm") return 1;
-    const auto groups = op.attributes.find("groups");
-    if (op.kind != "GroupNorm" || groups == op.attributes.end()) return shape.back();
-    const std::int64_t rows = shape[0] * std::get<std::int64_t>(groups->second);
-    return std::max<std::int64_t>(1, element_count(shape) / std::max<std::int64_t>(1, rows));
+    work.element_bytes = std::max(from, to);
+    passes_.add(widens ? between : work, op);
+    passes_.add(widens ? work : between, op);
   }
 
   // The operator of a chain whose kernel the others are fused into.

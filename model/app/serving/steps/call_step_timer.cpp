@@ -12,10 +12,12 @@ namespace {
 
 constexpr GridAxis kCallBatch{4, 8};
 constexpr GridAxis kCallTokens{4, 4};
+constexpr GridAxis kEveryLength{std::int64_t{1} << 40, 1};  // compiled ones are few
 constexpr std::int64_t kExampleInput = 126;
+constexpr std::int64_t kExampleOutput = 2;
 
-double stated(const std::optional<double>& value, const RunRecord& record) {
-  if (value) return *value;
+void check_generates(const RunRecord& record) {
+  if (record.summary.ttft_s) return;
   throw UserError(record.context.workload + " on " + record.context.system +
                   ": does not generate tokens; name a decoder with --workload");
 }
@@ -41,36 +43,45 @@ Watts above_idle(const RunRecord& record) {
 
 }  // namespace
 
-CallStepTimer::CallStepTimer(Predictor predict, Request request, bool exact)
-    : predict_(std::move(predict)),
-      request_(std::move(request)),
-      example_(call(1, kExampleInput)),
+CallStepTimer::CallStepTimer(const Predictor& predict, Request request, bool exact)
+    : request_(std::move(request)),
+      example_(predict(call(1, kExampleInput))),
+      lengths_(resolved(1, kExampleInput)),
       idle_(idle_of(example_)),
       busy_(above_idle(example_)),
-      decode_(kCallBatch, kCallTokens, exact,
+      decode_(kCallBatch, lengths_->compiles_lengths() ? kEveryLength : kCallTokens, exact,
               [this](std::int64_t batch, std::int64_t rows) {
-                return cost(step(batch, std::max<std::int64_t>(1, rows - 1)));
+                // The second token after a prompt.
+                const std::int64_t input = std::max<std::int64_t>(1, rows - 1);
+                return cost(decode_step(*resolved(batch, input), input + kExampleOutput));
               }),
-      prefill_(kCallBatch, kCallTokens, exact, [this](std::int64_t, std::int64_t tokens) {
-        const RunRecord record = call(1, tokens);
-        return cost(Seconds(stated(record.summary.ttft_s, record)));
-      }) {}
-
-RunRecord CallStepTimer::call(std::int64_t batch, std::int64_t input_len) const {
-  Request request = request_;
-  request.batch = batch;
-  request.input_len = input_len;
-  request.output_len = 2;
-  return predict_(request);
+      prefill_(kCallBatch, lengths_->compiles_lengths() ? kEveryLength : kCallTokens, exact,
+               [this](std::int64_t, std::int64_t tokens) {
+                 return cost(first_token(*resolved(1, tokens)));
+               }) {
+  check_generates(example_);
 }
 
-// The second token after a prompt.
-Seconds CallStepTimer::step(std::int64_t batch, std::int64_t input_len) const {
+CallStepTimer::~CallStepTimer() = default;
+
+Request CallStepTimer::call(std::int64_t batch, std::int64_t input_len) const {
   Request request = request_;
   request.batch = batch;
   request.input_len = input_len;
-  request.output_len = 2;
-  return decode_step(*family_of(request.system).resolve(request), input_len + 2);
+  request.output_len = kExampleOutput;
+  return request;
+}
+
+std::unique_ptr<ResolvedDevice> CallStepTimer::resolved(std::int64_t batch,
+                                                        std::int64_t input_len) const {
+  return family_of(request_.system).resolve(call(batch, input_len));
+}
+
+// A prompt that runs the same compiled call, with the same cache.
+std::int64_t CallStepTimer::executed_prompt(std::int64_t tokens) const {
+  if (!lengths_->compiles_lengths()) return tokens;
+  const std::int64_t length = lengths_->compiled_length(tokens);
+  return tokens + kExampleOutput <= length ? length - kExampleOutput : length;
 }
 
 CallCost CallStepTimer::cost(Seconds time) const { return {time, busy_ * time}; }
@@ -82,6 +93,20 @@ Bytes CallStepTimer::kv_per_token() const {
   return Bytes(summary.memory->kv_cache_bytes / static_cast<double>(rows));
 }
 
+// What the prompt takes more with the chunk than without it; no less than the chunk alone, as both
+// may run the same compiled call.
+CallCost CallStepTimer::chunk_cost(const StepChunk& chunk) {
+  const auto prompt = [this](std::int64_t tokens) {
+    return prefill_.at(1, executed_prompt(tokens));
+  };
+  const CallCost whole = prompt(chunk.context + chunk.tokens);
+  if (chunk.context == 0) return whole;
+  const CallCost before = prompt(chunk.context);
+  const CallCost alone = prompt(chunk.tokens);
+  return {std::max(whole.time - before.time, alone.time),
+          std::max(whole.energy - before.energy, alone.energy)};
+}
+
 StepTime CallStepTimer::time(const StepShape& shape, int /*stage*/) {
   StepTime time;
   if (shape.decodes > 0) {
@@ -90,18 +115,15 @@ StepTime CallStepTimer::time(const StepShape& shape, int /*stage*/) {
     const bool alone = shape.chunks.empty();
     const std::int64_t batch =
         alone ? std::max(shape.decodes, shape.padded_tokens / shape.tokens_each) : shape.decodes;
-    const CallCost call = decode_.at(batch, mean);
+    const std::int64_t rows = read_positions(*lengths_, mean + 1) - 1;
+    const CallCost call = decode_.at(batch, rows);
     time.attention = call.time;
     time.energy = call.energy;
   }
   for (const StepChunk& chunk : shape.chunks) {
-    const CallCost whole = prefill_.at(1, chunk.context + chunk.tokens);
-    time.prompts += whole.time;
-    time.energy += whole.energy;
-    if (chunk.context == 0) continue;
-    const CallCost before = prefill_.at(1, chunk.context);
-    time.prompts -= before.time;
-    time.energy = time.energy - before.energy;
+    const CallCost prompt = chunk_cost(chunk);
+    time.prompts += prompt.time;
+    time.energy += prompt.energy;
   }
   time.total = time.attention + time.prompts;
   time.attention = Seconds(0);  // not known apart from the rest

@@ -1,17 +1,14 @@
 // Steps of a server on a machine that is asked for whole calls: NeuronCores, CPUs.
 //
 // A step is its decodes as one call, and every chunk as a prefill of its prompt without that of
-// what was there before it. Lengths are executed at points of a grid; devices that compile for
-// buckets of lengths see to that themselves. While a call runs, its devices draw the mean power of
-// a short generation.
+// what was there before it. Lengths are executed at points of a grid; of devices that compile calls
+// for lengths, each compiled length once. While a call runs, its devices draw the mean power of a
+// short generation.
 #pragma once
 
 #include <cstdint>
 #include <functional>
-#include <map>
-#include <optional>
-#include <string>
-#include <vector>
+#include <memory>
 
 #include "model/app/request/prediction.hpp"
 #include "model/app/serving/steps/lazy_grid.hpp"
@@ -19,9 +16,12 @@
 
 namespace foretell {
 
+class ResolvedDevice;
+
 class CallStepTimer : public StepTimer {
  public:
-  CallStepTimer(Predictor predict, Request request, bool exact);
+  CallStepTimer(const Predictor& predict, Request request, bool exact);
+  ~CallStepTimer() override;
 
   StepTime time(const StepShape& shape, int stage) override;
   std::int64_t executed() const override { return decode_.executed() + prefill_.executed(); }
@@ -32,16 +32,18 @@ class CallStepTimer : public StepTimer {
   Watts idle() const { return idle_; }  // of all devices of the example
 
  private:
-  RunRecord call(std::int64_t batch, std::int64_t input_len) const;
-  Seconds step(std::int64_t batch, std::int64_t input_len) const;
+  Request call(std::int64_t batch, std::int64_t input_len) const;
+  std::unique_ptr<ResolvedDevice> resolved(std::int64_t batch, std::int64_t input_len) const;
+  std::int64_t executed_prompt(std::int64_t tokens) const;
+  CallCost chunk_cost(const StepChunk& chunk);
   CallCost cost(Seconds time) const;
 
-  Predictor predict_;
   Request request_;
   RunRecord example_;
+  std::unique_ptr<ResolvedDevice> lengths_;  // says which lengths are compiled
   Watts idle_;
   Watts busy_;
-  LazyGrid decode_;   // batch, rows of the KV cache
+  LazyGrid decode_;   // batch, rows of the KV cache before the token's own
   LazyGrid prefill_;  // 1, tokens
 };
 
