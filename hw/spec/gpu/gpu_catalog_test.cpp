@@ -143,7 +143,7 @@ TEST(KernelLibraries, ArchitecturesAndReleasesOfOneHeadAreChecked) {
     std::ofstream(changed / "kernels" / "trtllm.yaml") << text;
     return message_of<UserError>([&] { KernelLibraries::load((changed / "kernels").string()); });
   };
-  EXPECT_EQ(problem_with("below: 8", "below: 8"), "");
+  EXPECT_EQ(problem_with("below: 8", "below: 8"), "(no error)");
   EXPECT_THAT(problem_with("architecture: hopper, below", "architecture: hoper, below"),
               AllOf(HasSubstr("one_head.small_groups"), HasSubstr("hoper"), HasSubstr("hopper")));
   EXPECT_THAT(problem_with("except: blackwell", "except: blackwel"),
