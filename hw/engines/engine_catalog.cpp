@@ -43,6 +43,21 @@ std::vector<int> numbers_of(std::string_view release) {
   return numbers;
 }
 
+// Numbers with dots between them, and what may follow them: "1.2.0rc6.post2", "0.5.1-rc0".
+bool is_release(std::string_view text) {
+  const std::size_t end = std::min(text.find_first_not_of("0123456789."), text.size());
+  if (numbers_of(text).empty() || text.front() == '.') return false;
+  if (end == text.size()) return text.back() != '.';
+  std::string_view rest = text.substr(end);
+  if (rest.front() == '-' || rest.front() == '+') return rest.size() > 1;
+  for (const std::string_view mark : {"rc", "post", "dev", "a", "b"}) {
+    if (!starts_with(rest, mark)) continue;
+    rest.remove_prefix(mark.size());
+    return rest.empty() || std::isalpha(static_cast<unsigned char>(rest.front())) == 0;
+  }
+  return false;
+}
+
 struct EngineFile {
   std::string engine;
   std::string since;
@@ -124,7 +139,7 @@ std::string EngineCatalog::id_of(std::string_view name, std::string_view family)
   if (std::find(names.begin(), names.end(), engine) == names.end()) {
     throw unknown_name("engine", engine, names);
   }
-  if (at != std::string::npos && numbers_of(release).empty()) {
+  if (at != std::string::npos && !is_release(release)) {
     throw UserError(fmt::format("--engine {}: '{}' is no release; it looks like {}@0.8", name,
                                 release, engine));
   }

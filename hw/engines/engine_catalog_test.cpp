@@ -114,5 +114,15 @@ TEST(SizeList, RangesAreSpelledOut) {
   }
 }
 
+TEST(EngineCatalog, AReleaseIsNumbersAndWhatMayFollowThem) {
+  const EngineCatalog catalog;
+  for (const char* good : {"0.10", "0.5.1-rc0.pre1", "0.5.1.post1", "1.2.0rc6.post2", "1.1.0rc2"})
+    EXPECT_NO_THROW(catalog.load(std::string("trtllm@") + good)) << good;
+  for (const char* bad : {"0.10x", "1.2.", ".8", "1.0abc", "1.0-", "v1"}) {
+    const std::string message = message_of([&] { catalog.load(std::string("trtllm@") + bad); });
+    EXPECT_THAT(message, HasSubstr(std::string("'") + bad + "' is no release")) << bad;
+  }
+}
+
 }  // namespace
 }  // namespace foretell

@@ -26,6 +26,7 @@ struct GpuCall {
   bool sustained_clock = false;
   int rotated_copies = 1;  // see GpuMapping
   bool heads_share_keys = true;
+  bool chunks_share_keys = true;
   FusionRules fusion = {};
   bool exact = false;         // simulate every kernel instead of equal ones once
   bool for_timeline = false;  // say which kernels read the results of which

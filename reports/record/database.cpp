@@ -125,9 +125,15 @@ Database::Database(const std::string& path, StoreAccess access)
 }
 
 void Database::check_schema(StoreAccess access) {
-  schema_ = number("PRAGMA user_version");
-  const int application = number("PRAGMA application_id");
-  const int objects = number("SELECT count(*) FROM sqlite_master");
+  int application = 0;
+  int objects = 0;
+  // At one moment: between two of these another process may make the tables of a new file.
+  attempt(kReading, [&] {
+    const SQLite::Transaction moment(database_);
+    schema_ = number("PRAGMA user_version");
+    application = number("PRAGMA application_id");
+    objects = number("SELECT count(*) FROM sqlite_master");
+  });
   const bool fresh = objects == 0 && schema_ == 0;
   if (!fresh && application != kApplicationId) {
     throw UserError(path_ + ": is a database, but not one of foretell records; name another file");

@@ -2,13 +2,24 @@
 
 #include <gmock/gmock.h>
 
+#include <filesystem>
+#include <fstream>
+
 #include "hw/spec/gpu/gpu_fields.hpp"
+#include "hw/spec/gpu/kernel_library.hpp"
+#include "hw/spec/shared/catalog.hpp"
 #include "model/base/errors.hpp"
+#include "model/config/document.hpp"
 #include "model/config/unit_text.hpp"
+#include "reports/record/testing/message_of.hpp"
+#include "reports/record/testing/temporary_folder.hpp"
 
 namespace foretell {
 namespace {
 
+namespace fs = std::filesystem;
+
+using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 
@@ -115,6 +126,32 @@ TEST(GpuCatalog, InstancesCarryTheirGpusAndAPrice) {
     ++priced;
   }
   EXPECT_GE(priced, 18);
+}
+
+// A name that no device has would never match.
+TEST(KernelLibraries, ArchitecturesAndReleasesOfOneHeadAreChecked) {
+  const fs::path kernels = hw_folder() / "kernels";
+  const auto problem_with = [&](const std::string& from, const std::string& to) {
+    const TemporaryFolder folder;
+    const fs::path changed = folder.file("hw");
+    fs::create_directories(changed);
+    fs::copy_file(hw_folder() / "sources.yaml", changed / "sources.yaml");
+    fs::copy(kernels, changed / "kernels", fs::copy_options::recursive);
+    std::string text = read_text_file(kernels / "trtllm.yaml");
+    EXPECT_NE(text.find(from), std::string::npos) << from;
+    text.replace(text.find(from), from.size(), to);
+    std::ofstream(changed / "kernels" / "trtllm.yaml") << text;
+    return message_of<UserError>([&] { KernelLibraries::load((changed / "kernels").string()); });
+  };
+  EXPECT_EQ(problem_with("below: 8", "below: 8"), "(no error)");
+  EXPECT_THAT(problem_with("architecture: hopper, below", "architecture: hoper, below"),
+              AllOf(HasSubstr("one_head.small_groups"), HasSubstr("hoper"), HasSubstr("hopper")));
+  EXPECT_THAT(problem_with("except: blackwell", "except: blackwel"),
+              AllOf(HasSubstr("one_head.chunks"), HasSubstr("blackwel"), HasSubstr("blackwell")));
+  EXPECT_THAT(problem_with("until: \"1.1\", except", "until: \"0.21\", except"),
+              HasSubstr("one_head.chunks: names two releases, the earlier first"));
+  EXPECT_THAT(problem_with("chunks: {since: \"0.21\", ", "chunks: {"),
+              HasSubstr("one_head.chunks: names two releases"));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "hw/spec/gpu/gpu_architecture.hpp"
 #include "hw/spec/shared/catalog.hpp"
 #include "hw/spec/shared/data_folder.hpp"
 #include "hw/spec/shared/provenance.hpp"
@@ -140,6 +141,15 @@ void read_host(const Node& host, KernelLibrary& library) {
   library.per_prompt_layer = read_host_time(host, "per_prompt_layer", per_prompt_layer);
 }
 
+// UserError with the nearest name: one that no device has would never match.
+void check_architecture(const Node& node, const char* key, const std::string& name) {
+  try {
+    gpu_architecture(name);
+  } catch (const UserError& error) {
+    throw UserError(fmt::format("{}: one_head.{}: {}", node.where(), key, error.what()));
+  }
+}
+
 void read_small_groups(const Node& node, KernelLibrary& library) {
   SmallGroups& small = library.one_head_small;
   RuleReader reader(node, "one_head.small_groups");
@@ -147,11 +157,28 @@ void read_small_groups(const Node& node, KernelLibrary& library) {
   reader.whole("below", small.below);
   reader.text("until", small.until);
   reader.finish();
+  if (!small.architecture.empty()) check_architecture(node, "small_groups", small.architecture);
   if (!small.architecture.empty() && small.below >= 2 && !small.until.empty()) return;
   throw UserError(node.where() +
                   ": one_head.small_groups: names an architecture, below how many query heads to a "
                   "key (2 or more) and until which release, as {architecture: NAME, below: 8, "
                   "until: \"0.11\"}");
+}
+
+void read_chunked_keys(const Node& node, KernelLibrary& library) {
+  ChunkedKeys& chunks = library.one_head_chunks;
+  RuleReader reader(node, "one_head.chunks");
+  reader.text("since", chunks.since);
+  reader.text("until", chunks.until);
+  reader.text("except", chunks.except);
+  reader.finish();
+  if (!chunks.except.empty()) check_architecture(node, "chunks", chunks.except);
+  if (chunks.since.empty() || chunks.until.empty() ||
+      compare_releases(chunks.since, chunks.until) >= 0) {
+    throw UserError(node.where() +
+                    ": one_head.chunks: names two releases, the earlier first, and an architecture "
+                    "it does not concern, as {since: \"0.21\", until: \"1.1\", except: NAME}");
+  }
 }
 
 KernelLibrary read_library(const fs::path& path, const Bibliography& bibliography) {
@@ -218,6 +245,7 @@ KernelLibrary read_library(const fs::path& path, const Bibliography& bibliograph
     of_one_head.text("until", library.one_head_until);
     of_one_head.text("odd_groups_until", library.one_head_odd_until);
     if (const Node* small = of_one_head.node("small_groups")) read_small_groups(*small, library);
+    if (const Node* chunks = of_one_head.node("chunks")) read_chunked_keys(*chunks, library);
     of_one_head.finish();
   }
   reader.finish();

@@ -56,6 +56,13 @@ struct SmallGroups {
   std::string until;         // first release whose kernels serve them, too
 };
 
+// Kernels that read the cache once do not serve keys that are seen in chunks, between two releases.
+struct ChunkedKeys {
+  std::string since;   // first release that sees chunks, with the kernels of one head; "": none
+  std::string until;   // first release without them
+  std::string except;  // architecture whose kernels serve chunks throughout
+};
+
 struct KernelLibrary {
   std::string id;
   std::string name;
@@ -70,6 +77,7 @@ struct KernelLibrary {
   std::string one_head_until;      // first release that does without them …
   std::string one_head_odd_until;  // … for groups that are no power of two; "": the same
   SmallGroups one_head_small;      // … for few heads to a key on one architecture
+  ChunkedKeys one_head_chunks;     // … for keys in chunks
   bool quantises_by_row = false;   // a thread block quantises a row
   bool one_by_one = false;         // launches operator by operator and groups none
   std::map<std::string, int> passes;  // … of those that take more than one pass, by their kind

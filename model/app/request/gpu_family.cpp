@@ -170,6 +170,7 @@ class GpuDevice final : public ResolvedDevice {
     call.sustained_clock = resolved_.sustained_clock;
     call.rotated_copies = resolved_.rotated_copies;
     call.heads_share_keys = resolved_.heads_share_keys;
+    call.chunks_share_keys = resolved_.chunks_share_keys;
     call.fusion = resolved_.fusion;
     call.exact = resolved_.request.exact;
     return call;

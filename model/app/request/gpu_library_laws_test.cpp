@@ -71,6 +71,35 @@ TEST(GpuLibraryLaws, SmallGroupsOfOneArchitectureCameLater) {
   EXPECT_EQ(at("h100-sxm-x8", since), at("h100-sxm-x8", ""));
 }
 
+// Between two releases layers that see keys in chunks have kernels of one head, but for one
+// architecture; networks without such layers, and prompts, are what they were.
+TEST(GpuLibraryLaws, ChunkedKeysHaveKernelsOfOneHeadBetweenTwoReleases) {
+  const KernelLibrary& library = kernel_libraries().of_networks("");
+  const ChunkedKeys& chunks = library.one_head_chunks;
+  ASSERT_FALSE(chunks.since.empty());
+  Request request = llama_on_h100();
+  request.workload = "Llama-4-Scout";
+  request.dtype = "fp8";
+  request.tp = 4;
+  request.input_len = 4000;
+  request.output_len = 8;
+  request.batch = 16;
+  const auto at = [&request](const char* system, const std::string& release) {
+    request.system = system;
+    request.library_release = release;
+    return predict(request).summary;
+  };
+  const RunSummary newest = at("h100-sxm-x8", "");
+  const RunSummary between = at("h100-sxm-x8", chunks.since);
+  EXPECT_GT(*between.tpot_s, *newest.tpot_s);
+  EXPECT_EQ(*between.ttft_s, *newest.ttft_s);
+  EXPECT_EQ(*at("h100-sxm-x8", chunks.until).tpot_s, *newest.tpot_s);
+  EXPECT_EQ(*at("h100-sxm-x8", "0.20").tpot_s, *newest.tpot_s);
+  EXPECT_EQ(*at("b200-sxm-x8", chunks.since).tpot_s, *at("b200-sxm-x8", "").tpot_s);
+  request.workload = "Llama-3.1-70B";
+  EXPECT_EQ(*at("h100-sxm-x8", chunks.since).tpot_s, *at("h100-sxm-x8", "").tpot_s);
+}
+
 // A query waits for its answer: the host's part is the same whatever the batch, and of the call
 // alone.
 TEST(GpuLibraryLaws, AQueryByQueryLibraryAddsItsHostToEveryForwardPass) {

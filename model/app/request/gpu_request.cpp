@@ -66,6 +66,16 @@ bool shares_keys(const Request& request, const ModelConfig& model,
   return compare_releases(release, until) >= 0;
 }
 
+// … and those for keys in chunks. A release that is not stated is the newest.
+bool chunks_share_keys(const Request& request, const std::string& architecture) {
+  const KernelLibrary& library = library_of(request);
+  const ChunkedKeys& chunks = library.one_head_chunks;
+  const std::string release(trim(request.library_release));
+  if (release.empty() || chunks.since.empty() || architecture == chunks.except) return true;
+  return compare_releases(release, chunks.since) < 0 ||
+         compare_releases(release, chunks.until) >= 0;
+}
+
 // What the host adds to a call: to forward passes, and to prompts up to a release. A release that
 // is not stated is the newest.
 void take_calls_of_host(const KernelLibrary& library, GpuRequest& resolved) {
@@ -451,6 +461,7 @@ GpuRequest resolve_gpu(const Request& request) {
   if (!request.l2.empty()) resolved.rotated_copies = parse_l2_choice(request.l2).copies;
   resolved.heads_share_keys =
       shares_keys(request, resolved.model, resolved.system.spec.device.architecture);
+  resolved.chunks_share_keys = chunks_share_keys(request, resolved.system.spec.device.architecture);
   resolve_gpus(resolved);
   check_heads(resolved);
   note_unread(request, resolved);

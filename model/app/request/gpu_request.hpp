@@ -23,6 +23,7 @@ struct GpuRequest : ResolvedWorkload {
   Watts power_limit;                     // of a board; 0: that of the board
   double voltage = 1;                    // most that is supplied, of that at the full clock
   bool heads_share_keys = true;          // in kernels for tokens, by release
+  bool chunks_share_keys = true;         // … where keys are seen in chunks
   FusionRules fusion;                    // of the library
   Seconds host_call;                     // of its host, for a forward pass beside the kernels
   Seconds host_prompt;                   // … for a prompt

@@ -125,16 +125,18 @@ void AttentionKernels::cap_rate(AttentionFactors& factors) const {
   factors.score = factors.masked_score = Cycles(0);
 }
 
-std::string AttentionKernels::framework(const AttentionShape& shape) const {
+std::string AttentionKernels::framework(const AttentionShape& shape, bool in_chunks) const {
   const bool tokens = shape.phase == AttentionPhase::kGeneration;
+  const bool share = heads_share_keys_ && (chunks_share_keys_ || !in_chunks);
   const KernelLibrary& library = factors_.library();
-  return tokens && !heads_share_keys_ ? library.one_head : library.id;
+  return tokens && !share ? library.one_head : library.id;
 }
 
-AttentionKernels::Chosen AttentionKernels::choose(const AttentionShape& shape,
+AttentionKernels::Chosen AttentionKernels::choose(const std::string& framework,
+                                                  const AttentionShape& shape,
                                                   const AttentionType& type) const {
   const std::vector<std::string> tables =
-      tables_for(device_.architecture, framework(shape), as_measured(type), shape);
+      tables_for(device_.architecture, framework, as_measured(type), shape);
   if (const auto fitted = factors_.attention(tables)) {
     Chosen chosen{fitted->factors,
                   library_of_table(device_.architecture, fitted->table),
@@ -153,11 +155,11 @@ AttentionKernels::Chosen AttentionKernels::choose(const AttentionShape& shape,
 void AttentionKernels::add(const AttentionDimensions& attention, const AttentionType& type,
                            Bytes dram, MappedOp& op) {
   const AttentionShape shape = shape_of(attention);
-  const std::string table =
-      attention_tables(device_.architecture, framework(shape), type, shape).front();
+  const std::string kernels = framework(shape, attention.in_chunks);
+  const std::string table = attention_tables(device_.architecture, kernels, type, shape).front();
   const std::string key = table + ' ' + std::to_string(shape.head_dim);
   auto known = chosen_.find(key);
-  if (known == chosen_.end()) known = chosen_.emplace(key, choose(shape, type)).first;
+  if (known == chosen_.end()) known = chosen_.emplace(key, choose(kernels, shape, type)).first;
   const Chosen& chosen = known->second;
   AttentionFactors factors = chosen.factors;
   factors.launch = launch_;

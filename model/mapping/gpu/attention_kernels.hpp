@@ -21,10 +21,15 @@ namespace foretell {
 class AttentionKernels {
  public:
   // All outlive it. `launch`: from the kernel before to the first thread block, in a graph.
-  // Without `heads_share_keys` a thread block for tokens serves one query head.
+  // Without `heads_share_keys` a thread block for tokens serves one query head; without
+  // `chunks_share_keys` where keys are seen in chunks.
   AttentionKernels(const GpuDeviceSpec& device, const GpuFactors& factors, Seconds launch,
-                   bool heads_share_keys = true)
-      : device_(device), factors_(factors), launch_(launch), heads_share_keys_(heads_share_keys) {}
+                   bool heads_share_keys = true, bool chunks_share_keys = true)
+      : device_(device),
+        factors_(factors),
+        launch_(launch),
+        heads_share_keys_(heads_share_keys),
+        chunks_share_keys_(chunks_share_keys) {}
 
   // Appends the kernel, what bounds it, and a note when its factors are not those of this chip for
   // the library. `dram`: what comes from and goes to DRAM. UserError when it fits no SM.
@@ -38,14 +43,16 @@ class AttentionKernels {
     std::string note;
     Ratio80 interval80{1, 1};
   };
-  Chosen choose(const AttentionShape& shape, const AttentionType& type) const;
-  std::string framework(const AttentionShape& shape) const;
+  Chosen choose(const std::string& framework, const AttentionShape& shape,
+                const AttentionType& type) const;
+  std::string framework(const AttentionShape& shape, bool in_chunks) const;
   void cap_rate(AttentionFactors& factors) const;
 
   const GpuDeviceSpec& device_;
   const GpuFactors& factors_;
   Seconds launch_;
   bool heads_share_keys_;
+  bool chunks_share_keys_;
   std::map<std::string, Chosen> chosen_;  // by table and width of a head
 };
 

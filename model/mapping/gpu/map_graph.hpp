@@ -19,7 +19,8 @@ struct GpuMapping {
   const GpuFactors& factors;
   double clock_share = 1;  // of the boost clock, where the matrix pipe is always at work
   int rotated_copies = 1;  // of the network, each with its own weights, that are called in turn
-  bool heads_share_keys = true;  // of kernels for tokens
+  bool heads_share_keys = true;   // of kernels for tokens
+  bool chunks_share_keys = true;  // … where keys are seen in chunks
   FusionRules fusion = {};
 };
 

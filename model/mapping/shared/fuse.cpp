@@ -197,6 +197,7 @@ class Fuser : private FusionWalk {
       return;
     }
     dimensions.window = value("window");
+    dimensions.in_chunks = value("chunk") > 0;
     if (value("chunk") > 0 && value("chunk") < dimensions.keys)
       dimensions.window = value("chunk") / (dimensions.queries > 1 ? 2 : 1);
     if (selected > 0 && (dimensions.window == 0 || selected < dimensions.window))

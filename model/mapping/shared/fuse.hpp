@@ -59,6 +59,7 @@ struct AttentionDimensions {
   std::int64_t head_dim = 0;
   bool causal = false;         // query q sees keys up to keys - queries + q, and no score beyond
   std::int64_t window = 0;     // … and no more than this many keys before itself; 0: all
+  bool in_chunks = false;      // a query sees the keys of its chunk, from fixed places on
   std::int64_t selected = 0;   // keys that an indexer chose for each query, of which window is
                                // about as many; there may be fewer keys than that; 0: none chose
   std::int64_t value_dim = 0;  // where it is not head_dim; else 0

@@ -249,6 +249,7 @@ GpuStepTimer::StageParts GpuStepTimer::run(const Executed& network, Phase phase,
   if (network.attention_alone) graph = up_to_attention(graph);
   GpuCall call{graph, one.precision, one.system.spec, factors_};
   call.heads_share_keys = one.heads_share_keys;
+  call.chunks_share_keys = one.chunks_share_keys;
   call.fusion = one.fusion;
   call.launch = one.launch;
   call.sustained_clock = one.sustained_clock;
