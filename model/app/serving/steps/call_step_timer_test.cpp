@@ -1,0 +1,90 @@
+// Steps of servers on devices that are asked for whole calls: compiled lengths, and what a step
+// takes against the prediction of a generation.
+#include "model/app/serving/steps/call_step_timer.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "model/app/request/prediction.hpp"
+
+namespace foretell {
+namespace {
+
+Request small_decoder(const char* system, int tp) {
+  Request request;
+  request.system = system;
+  request.workload = "Llama-3.2-1B";
+  request.dtype = "bf16";
+  request.tp = tp;
+  return request;
+}
+
+StepShape prompt_of(std::int64_t tokens, std::int64_t context) {
+  StepShape shape;
+  shape.chunks = {{tokens, context}};
+  shape.finished_prompts = 1;
+  return shape;
+}
+
+StepShape decodes_of(std::int64_t count, std::int64_t mean) {
+  StepShape shape;
+  shape.decodes = count;
+  shape.decode_positions = count * mean;
+  return shape;
+}
+
+TEST(CallStepTimer, APromptTakesWhatItsFirstTokenIsPredictedToTake) {
+  for (const auto& [system, tp] : {std::pair("inf2.xlarge", 2), std::pair("c7i.2xlarge", 0)}) {
+    CallStepTimer timer(predict, small_decoder(system, tp), true);
+    for (const std::int64_t tokens : {100, 512, 600}) {
+      Request request = small_decoder(system, tp);
+      request.input_len = tokens;
+      request.output_len = 2;
+      EXPECT_DOUBLE_EQ(timer.time(prompt_of(tokens, 0), 0).total.value(),
+                       predict(request).summary.ttft_s.value())
+          << system << " " << tokens;
+    }
+  }
+}
+
+TEST(CallStepTimer, OneCompiledLengthIsExecutedOnce) {
+  CallStepTimer timer(predict, small_decoder("inf2.xlarge", 2), false);
+  const Seconds prompt = timer.time(prompt_of(300, 0), 0).total;
+  const Seconds step = timer.time(decodes_of(4, 300), 0).total;
+  const std::int64_t executed = timer.executed();
+  for (const std::int64_t length : {270, 311, 400, 509}) {
+    EXPECT_EQ(timer.time(prompt_of(length, 0), 0).total, prompt) << length;
+    EXPECT_EQ(timer.time(decodes_of(4, length), 0).total, step) << length;
+  }
+  EXPECT_EQ(timer.executed(), executed);
+  EXPECT_GT(timer.time(prompt_of(600, 0), 0).total, prompt);
+  EXPECT_GT(timer.time(decodes_of(4, 600), 0).total, step);
+  EXPECT_EQ(timer.executed(), executed + 2);
+}
+
+// With a length between those that are compiled nothing is interpolated.
+TEST(CallStepTimer, CompiledLengthsAreThoseOfEverySizeExecuted) {
+  CallStepTimer quick(predict, small_decoder("inf2.xlarge", 2), false);
+  CallStepTimer exact(predict, small_decoder("inf2.xlarge", 2), true);
+  for (const std::int64_t length : {127, 128, 129, 700, 1023}) {
+    EXPECT_EQ(quick.time(decodes_of(4, length), 0).total,
+              exact.time(decodes_of(4, length), 0).total)
+        << length;
+    EXPECT_EQ(quick.time(prompt_of(length, 0), 0).total, exact.time(prompt_of(length, 0), 0).total)
+        << length;
+  }
+}
+
+TEST(CallStepTimer, AChunkTakesNoLessThanItsOwnTokens) {
+  CallStepTimer timer(predict, small_decoder("inf2.xlarge", 2), false);
+  const Seconds alone = timer.time(prompt_of(100, 0), 0).total;
+  for (const std::int64_t context : {10, 100, 300, 900}) {
+    EXPECT_GE(timer.time(prompt_of(100, context), 0).total, alone) << context;
+  }
+}
+
+}  // namespace
+}  // namespace foretell
