@@ -12,8 +12,8 @@ namespace {
 
 using testing::HasSubstr;
 
-const AttentionDimensions kPrompt{2, 32, 8, 1024, 1024, 128, true, 0, kNoId};
-const AttentionDimensions kToken{8, 32, 8, 1, 4096, 128, true, 0, kNoId};
+const AttentionDimensions kPrompt{2, 32, 8, 1024, 1024, 128, true, 0};
+const AttentionDimensions kToken{8, 32, 8, 1, 4096, 128, true, 0};
 constexpr Seconds kLaunch(2e-6);
 const AttentionType kBf16{"bf16", 2, 2};
 
