@@ -29,7 +29,7 @@ StepShape prompt_of(std::int64_t tokens, std::int64_t context) {
   return shape;
 }
 
-StepShape decodes_of(std::int64_t count, std::int64_t mean) {
+StepShape steps_of(std::int64_t count, std::int64_t mean) {
   StepShape shape;
   shape.decodes = count;
   shape.decode_positions = count * mean;
@@ -53,15 +53,15 @@ TEST(CallStepTimer, APromptTakesWhatItsFirstTokenIsPredictedToTake) {
 TEST(CallStepTimer, OneCompiledLengthIsExecutedOnce) {
   CallStepTimer timer(predict, small_decoder("inf2.xlarge", 2), false);
   const Seconds prompt = timer.time(prompt_of(300, 0), 0).total;
-  const Seconds step = timer.time(decodes_of(4, 300), 0).total;
+  const Seconds step = timer.time(steps_of(4, 300), 0).total;
   const std::int64_t executed = timer.executed();
   for (const std::int64_t length : {270, 311, 400, 509}) {
     EXPECT_EQ(timer.time(prompt_of(length, 0), 0).total, prompt) << length;
-    EXPECT_EQ(timer.time(decodes_of(4, length), 0).total, step) << length;
+    EXPECT_EQ(timer.time(steps_of(4, length), 0).total, step) << length;
   }
   EXPECT_EQ(timer.executed(), executed);
   EXPECT_GT(timer.time(prompt_of(600, 0), 0).total, prompt);
-  EXPECT_GT(timer.time(decodes_of(4, 600), 0).total, step);
+  EXPECT_GT(timer.time(steps_of(4, 600), 0).total, step);
   EXPECT_EQ(timer.executed(), executed + 2);
 }
 
@@ -70,8 +70,7 @@ TEST(CallStepTimer, CompiledLengthsAreThoseOfEverySizeExecuted) {
   CallStepTimer quick(predict, small_decoder("inf2.xlarge", 2), false);
   CallStepTimer exact(predict, small_decoder("inf2.xlarge", 2), true);
   for (const std::int64_t length : {127, 128, 129, 700, 1023}) {
-    EXPECT_EQ(quick.time(decodes_of(4, length), 0).total,
-              exact.time(decodes_of(4, length), 0).total)
+    EXPECT_EQ(quick.time(steps_of(4, length), 0).total, exact.time(steps_of(4, length), 0).total)
         << length;
     EXPECT_EQ(quick.time(prompt_of(length, 0), 0).total, exact.time(prompt_of(length, 0), 0).total)
         << length;
