@@ -104,10 +104,10 @@ class LimitedRun {
     return load_in(one, result).power_at_clock(one.clock, energy_);
   }
 
-  // Windows look for their clocks among the same ones, so that they share runs.
+  // Windows look for their clocks among the same ones, so that they share runs: the next below.
   double tried_clock(double clock, const WindowClock& one) const {
     if (windows_.size() == 1) return clock;
-    const double steps = std::round(std::log(clock / one.left) / std::log1p(-kStep));
+    const double steps = std::ceil(std::log(clock / one.left) / std::log1p(-kStep));
     return std::max(energy_.facts.lowest_clock, one.left * std::pow(1 - kStep, steps));
   }
 

@@ -145,8 +145,7 @@ TEST(ProgramBuilder, EntriesBelongToTheCurrentOperator) {
 
 TEST(ProgramBuilder, ADependencyOnTheFutureIsABugOfTheCaller) {
   ProgramBuilder builder("future");
-  builder.emit(Engine::kVector, kCopy, on(kTensorQueue, 0));
-  EXPECT_THROW(std::move(builder).finish(), InternalError);
+  EXPECT_THROW(builder.emit(Engine::kVector, kCopy, on(kTensorQueue, 0)), InternalError);
 }
 
 // What an execution in dependency order would see: dropping implied waits must not lose any.

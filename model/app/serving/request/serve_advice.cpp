@@ -63,9 +63,8 @@ std::vector<std::string> service_notes(const std::string& engine_name, const Eng
     taken[machine.system] += group.devices();
     const int more = machine.devices / std::max(1, machine.devices_per_worker);
     if (groups.size() == 1 && group.workers == 1 && more > 1) {
-      notes.push_back(fmt::format(
-          "{} of {} devices serve; --dp {} makes workers of all, a larger --tp a larger worker",
-          machine.devices_per_worker, machine.devices, more));
+      notes.push_back(fmt::format("{} of {} devices serve; --dp {} makes workers of all",
+                                  machine.devices_per_worker, machine.devices, more));
     }
     if (taken[machine.system] > machine.devices) {
       notes.push_back(
