@@ -12,7 +12,7 @@ struct OtherNames {
 
 // An option that stands earlier is preferred where a command has several.
 const std::vector<OtherNames>& other_names() {
-  static const std::vector<OtherNames> names = {
+  static const std::vector<OtherNames> kNames = {
       {"--workload", {"--model", "--model-path", "--model-id", "--network", "--config"}},
       {"--on", {"--system", "--device", "--gpu", "--instance", "--instance-type", "--hardware"}},
       {"--dtype", {"--precision", "--quantization", "--data-type", "--quant"}},
@@ -48,7 +48,7 @@ const std::vector<OtherNames>& other_names() {
       {"--library", {"--backend", "--framework"}},
       {"--image-size", {"--resolution", "--height"}},
   };
-  return names;
+  return kNames;
 }
 
 }  // namespace
