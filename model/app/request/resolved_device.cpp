@@ -110,7 +110,10 @@ Seconds decode_step(ResolvedDevice& device, std::int64_t positions) {
   return run_decode_step(generation_of(device), positions);
 }
 
-Seconds first_token(ResolvedDevice& device) { return run_first_token(generation_of(device)); }
+Seconds first_token(ResolvedDevice& device) {
+  check_memory(device);
+  return run_first_token(generation_of(device));
+}
 
 std::int64_t read_positions(const ResolvedDevice& device, std::int64_t positions) {
   return reads_compiled(device) ? device.compiled_length(positions) : positions;

@@ -90,8 +90,8 @@ Pass decode_pass(const ResolvedDevice& device, std::int64_t kv_len);
 // would see it. The memory is not checked, the prefill not executed.
 Seconds decode_step(ResolvedDevice& device, std::int64_t positions);
 
-// The time to the first token of the request, as its generation would see it. The memory is not
-// checked.
+// The time to the first token of the request, as its generation would see it. UserError when the
+// request does not fit the memory.
 Seconds first_token(ResolvedDevice& device);
 
 // The positions of the cache that a step with this many of them reads: the compiled length, or all.

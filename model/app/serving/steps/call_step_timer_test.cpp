@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "model/app/request/prediction.hpp"
+#include "model/base/errors.hpp"
 
 namespace foretell {
 namespace {
@@ -83,6 +84,15 @@ TEST(CallStepTimer, AChunkTakesNoLessThanItsOwnTokens) {
   for (const std::int64_t context : {10, 100, 300, 900}) {
     EXPECT_GE(timer.time(prompt_of(100, context), 0).total, alone) << context;
   }
+}
+
+// The activations of a long prompt do not fit beside the network, whatever the scheduler admits.
+TEST(CallStepTimer, APromptThatMemoryDoesNotHoldIsRefused) {
+  Request request = small_decoder("inf2.xlarge", 2);
+  request.workload = "Llama-3.1-8B";
+  CallStepTimer timer(predict, request, false);
+  EXPECT_NO_THROW(timer.time(prompt_of(2000, 0), 0));
+  EXPECT_THROW(timer.time(prompt_of(30'000, 0), 0), UserError);
 }
 
 }  // namespace
