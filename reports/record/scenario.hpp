@@ -23,14 +23,16 @@ struct RequestField;
 // 0, "" and false mean "not stated". In a record all defaults are filled in.
 struct Scenario {
   std::int64_t batch = 0;
-  std::int64_t seq_len = 0;        // one forward pass
-  std::int64_t input_len = 0;      // prefill …
-  std::int64_t output_len = 0;     // … and decode
-  std::int64_t context = 0;        // longest context that the graphs are compiled for
-  std::int64_t image_size = 0;     // height and width in pixels
-  std::int64_t image_width = 0;    // where it is not the height
-  std::int64_t frames = 0;         // of a video
-  std::int64_t steps = 0;          // of the removal of noise
+  std::int64_t seq_len = 0;              // one forward pass
+  std::int64_t input_len = 0;            // prefill …
+  std::int64_t output_len = 0;           // … and decode
+  std::int64_t context = 0;              // longest context that the graphs are compiled for
+  std::string context_encoding_buckets;  // lengths that prompts are compiled for: "2048,4096"
+  std::string token_generation_buckets;  // lengths of the cache that steps are compiled for
+  std::int64_t image_size = 0;           // height and width in pixels
+  std::int64_t image_width = 0;          // where it is not the height
+  std::int64_t frames = 0;               // of a video
+  std::int64_t steps = 0;                // of the removal of noise
   std::string kv;                  // how far decode steps read the KV cache: "bucket", "exact"
   std::string kv_dtype;            // type of the KV cache; not stated: that of the precision policy
   std::string sampling;            // where the next token is chosen: "device", "host"
@@ -183,6 +185,8 @@ inline std::vector<RequestField> request_field_rows() {
   using F = RequestField;
   constexpr const char* kAboutGpus = "is about GPUs; leave it out";
   constexpr const char* kGpusAlone = "is modelled on GPUs alone; leave it out";
+  constexpr const char* kNothingCompiled =
+      "is about NeuronCores: nothing is compiled for a length here; leave it out";
   return {
       F{&S::batch, "batch", "batch", "batch {}", "samples per call (default: 1)"}
           .range(1, kMaxBatch)
@@ -220,6 +224,24 @@ inline std::vector<RequestField> request_field_rows() {
           .takes("N")
           .only_in(kGenerationPhase)
           .tells(FieldSaid::kToTellApart),
+      F{&S::context_encoding_buckets, "context_encoding_buckets", "context-encoding-buckets",
+        "prompts compiled for {}",
+        "lengths that NeuronCores have prompts compiled for, such as 2048,4096,10240 (default: "
+        "128 and its doubles up to the context)"}
+          .takes("LENGTHS")
+          .only_in(kGenerationPhase)
+          .tells(FieldSaid::kToTellApart)
+          .not_on("gpu", kNothingCompiled)
+          .not_on("cpu", kNothingCompiled),
+      F{&S::token_generation_buckets, "token_generation_buckets", "token-generation-buckets",
+        "steps compiled for {}",
+        "lengths of the KV cache that NeuronCores have decode steps compiled for, such as 12800 "
+        "(default: 128 and its doubles up to the context)"}
+          .takes("LENGTHS")
+          .only_in(kGenerationPhase)
+          .tells(FieldSaid::kToTellApart)
+          .not_on("gpu", kNothingCompiled)
+          .not_on("cpu", kNothingCompiled),
       F{&S::image_size, "image_size", "image-size", "image {}",
         "height and width of images in pixels"}
           .range(1, kMaxPixels)

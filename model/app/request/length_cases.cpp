@@ -7,6 +7,7 @@
 #include <limits>
 #include <utility>
 
+#include "model/app/request/compiled_lengths.hpp"
 #include "model/app/request/distribution_text.hpp"
 #include "model/app/request/request_fields.hpp"
 #include "model/base/errors.hpp"
@@ -50,15 +51,6 @@ std::vector<std::int64_t> default_buckets(std::int64_t smallest, std::int64_t lo
   return buckets;
 }
 
-std::vector<std::int64_t> stated_buckets(std::string_view list) {
-  std::vector<std::int64_t> buckets;
-  for (const std::string& word : split(list, ','))
-    buckets.push_back(parse_count("shapes: bucket", word, 1, kAnyLength));
-  std::sort(buckets.begin(), buckets.end());
-  buckets.erase(std::unique(buckets.begin(), buckets.end()), buckets.end());
-  return buckets;
-}
-
 // For each length that is padded.
 std::map<std::string, std::vector<std::int64_t>> buckets_of(const Lengths& lengths,
                                                             std::string_view list,
@@ -67,7 +59,8 @@ std::map<std::string, std::vector<std::int64_t>> buckets_of(const Lengths& lengt
   for (const auto& [option, distribution] : lengths) {
     if (option == kOutput) continue;
     const auto longest = static_cast<std::int64_t>(distribution.highest());
-    buckets[option] = list.empty() ? default_buckets(smallest, longest) : stated_buckets(list);
+    buckets[option] =
+        list.empty() ? default_buckets(smallest, longest) : parse_buckets("shapes: bucket", list);
     if (buckets[option].back() < longest) {
       throw UserError(fmt::format("shapes: the largest bucket is {}, but {} goes up to {}; add it",
                                   buckets[option].back(), option, longest));

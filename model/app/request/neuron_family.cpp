@@ -10,6 +10,7 @@
 #include "hw/spec/neuron/group_sizes.hpp"
 #include "hw/spec/neuron/sdk_version.hpp"
 #include "hw/spec/shared/data_folder.hpp"
+#include "model/app/request/compiled_lengths.hpp"
 #include "model/app/request/device_family.hpp"
 #include "model/app/request/machine_facts.hpp"
 #include "model/app/request/memory_check.hpp"
@@ -75,7 +76,8 @@ class NeuronDevice final : public ResolvedDevice {
   explicit NeuronDevice(const Request& request)
       : resolved_(foretell::resolve(request)),
         decode_factors_(resolved_.system.factors),
-        costs_(resolved_.system.spec, resolved_.system.factors, group()) {
+        costs_(resolved_.system.spec, resolved_.system.factors, group()),
+        lengths_(resolved_, host().smallest_bucket) {
     decode_factors_.dma_rate_fraction = factors().decode_dma_rate_fraction;
   }
 
@@ -144,7 +146,11 @@ class NeuronDevice final : public ResolvedDevice {
   bool compiles_lengths() const override { return true; }
 
   std::int64_t compiled_length(std::int64_t positions) const override {
-    return bucketed_kv_len(positions, request().context, host().smallest_bucket);
+    return lengths_.cache(positions);
+  }
+
+  std::int64_t compiled_prompt(std::int64_t tokens) const override {
+    return lengths_.prompt(tokens);
   }
 
   void set_overheads(Generation& generation) const override {
@@ -212,6 +218,7 @@ class NeuronDevice final : public ResolvedDevice {
   ResolvedRequest resolved_;
   NeuronFactors decode_factors_;
   CollectiveCosts costs_;  // prefill and decode have many in common
+  CompiledLengths lengths_;
 };
 
 class NeuronFamily final : public DeviceFamily {

@@ -90,7 +90,7 @@ Pass prefill_pass(const ResolvedDevice& device) {
   Pass pass;
   pass.phase = Phase::kPrefill;
   pass.tokens =
-      encoded_positions(device.workload().model, device.compiled_length(request.input_len));
+      encoded_positions(device.workload().model, device.compiled_prompt(request.input_len));
   if (device.compiles_lengths()) {
     pass.kv_len = std::max(pass.tokens, device.compiled_length(cached));
   } else {

@@ -73,9 +73,11 @@ class ResolvedDevice {
   // Systems of the family with the overrides of the request, for those that it does not fit on.
   virtual std::vector<MemoryPlace> other_places() const { return {}; }
 
-  // Generation: the length that is compiled for this many positions; the same where none is.
+  // Generation: the length that is compiled for this many positions of the cache, or tokens of a
+  // prompt; the same where none is.
   virtual bool compiles_lengths() const { return false; }
   virtual std::int64_t compiled_length(std::int64_t positions) const { return positions; }
+  virtual std::int64_t compiled_prompt(std::int64_t tokens) const { return tokens; }
   // What the host and the software add, and how finely steps are walked.
   virtual void set_overheads(Generation& /*generation*/) const {}
   virtual Pipeline stages(Phase phase) const;

@@ -7,6 +7,7 @@
 #include "calib/fitted/shared/common_factors_use.hpp"
 #include "hw/spec/gpu/gpu_catalog.hpp"
 #include "hw/spec/shared/kernel_files.hpp"
+#include "model/app/request/compiled_lengths.hpp"
 #include "model/app/request/device_family.hpp"
 #include "model/app/serving/steps/call_step_timer.hpp"
 #include "model/app/serving/steps/gpu_step_timer.hpp"
@@ -120,6 +121,11 @@ WorkerMachine called_machine_of(const Predictor& predict, const Request& request
   machine.factors = record.context.factors;
   machine.max_length =
       request.context > 0 ? std::min(request.context, model.max_seq_len) : model.max_seq_len;
+  if (!request.token_generation_buckets.empty()) {
+    machine.max_length = std::min(
+        machine.max_length,
+        parse_buckets("token-generation-buckets", request.token_generation_buckets).back());
+  }
   machine.devices_per_worker = std::max(1, record.context.scenario.tp);
   const int copies = std::max(1, record.context.scenario.dp);
   machine.devices = machine.devices_per_worker * copies;
@@ -157,6 +163,8 @@ const WorkerMachine& MachinePool::machine(const Request& request, std::int64_t m
       request.voltage, max_tokens, request.attention_dp, request.library, request.library_release,
       request.experts, request.context, request.sequence_parallel, request.pp, request.cp,
       request.redundant_experts, request.two_batch);
+  key +=
+      fmt::format("\n{}\n{}", request.context_encoding_buckets, request.token_generation_buckets);
   for (const std::string& one : request.set) key += "\n" + one;
   if (guesses.drafts > 0)
     key += fmt::format("\n{} guesses of {} on {}", guesses.drafts, guesses.draft, guesses.tp);

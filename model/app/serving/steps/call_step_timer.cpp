@@ -80,8 +80,10 @@ std::unique_ptr<ResolvedDevice> CallStepTimer::resolved(std::int64_t batch,
 // A prompt that runs the same compiled call, with the same cache.
 std::int64_t CallStepTimer::executed_prompt(std::int64_t tokens) const {
   if (!lengths_->compiles_lengths()) return tokens;
-  const std::int64_t length = lengths_->compiled_length(tokens);
-  return tokens + kExampleOutput <= length ? length - kExampleOutput : length;
+  const std::int64_t length = lengths_->compiled_prompt(tokens);
+  const bool same_cache = lengths_->compiled_length(length + kExampleOutput) ==
+                          lengths_->compiled_length(tokens + kExampleOutput);
+  return same_cache || tokens + kExampleOutput > length ? length : length - kExampleOutput;
 }
 
 CallCost CallStepTimer::cost(Seconds time) const { return {time, busy_ * time}; }
@@ -89,7 +91,7 @@ CallCost CallStepTimer::cost(Seconds time) const { return {time, busy_ * time}; 
 Bytes CallStepTimer::kv_per_token() const {
   const RunSummary& summary = example_.summary;
   FORETELL_CHECK(summary.memory.has_value(), "a generation says what memory it uses");
-  const std::int64_t rows = std::max<std::int64_t>(kExampleInput + 2, 1);
+  const std::int64_t rows = lengths_->compiled_length(kExampleInput + kExampleOutput);
   return Bytes(summary.memory->kv_cache_bytes / static_cast<double>(rows));
 }
 

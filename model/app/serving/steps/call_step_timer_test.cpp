@@ -86,6 +86,22 @@ TEST(CallStepTimer, AChunkTakesNoLessThanItsOwnTokens) {
   }
 }
 
+// With lengths of the request, whose caches are longer than its prompts.
+TEST(CallStepTimer, StatedLengthsAreThoseThatAGenerationRuns) {
+  Request request = small_decoder("inf2.xlarge", 2);
+  request.context_encoding_buckets = "640,1024";
+  request.token_generation_buckets = "2048";
+  CallStepTimer timer(predict, request, false);
+  request.input_len = 600;
+  request.output_len = 2;
+  EXPECT_DOUBLE_EQ(timer.time(prompt_of(600, 0), 0).total.value(),
+                   predict(request).summary.ttft_s.value());
+  EXPECT_EQ(timer.time(steps_of(4, 10), 0).total, timer.time(steps_of(4, 2000), 0).total);
+  EXPECT_THROW(timer.time(prompt_of(1025, 0), 0), UserError);
+  CallStepTimer plain(predict, small_decoder("inf2.xlarge", 2), false);
+  EXPECT_EQ(timer.kv_per_token(), plain.kv_per_token());
+}
+
 // The activations of a long prompt do not fit beside the network, whatever the scheduler admits.
 TEST(CallStepTimer, APromptThatMemoryDoesNotHoldIsRefused) {
   Request request = small_decoder("inf2.xlarge", 2);
