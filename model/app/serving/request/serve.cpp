@@ -117,16 +117,18 @@ class Server {
         {},
         {}};
     const WorkerMachine& worker = built.machine;
+    tune(engine_.spec, load_, worker, choices);
     WorkerRules rules = rules_of(engine_.spec, choices, worker.capacity, worker.max_length);
+    const LargestStep largest{rules.max_tokens, rules.max_sequences};
     set_first_use(engine_.spec.host, worker, rules);
     const double share =
         request_.kv_fraction > 0 ? request_.kv_fraction : engine_.spec.memory.share;
-    built.memory = kv_memory(engine_.spec, share, device_use(worker), rules.max_tokens);
+    built.memory = kv_memory(engine_.spec, share, device_use(worker, largest.tokens), largest);
     // Batches in flight share blocks and places.
     rules.blocks = floor_blocks(built.memory.kv, worker.kv_per_token, rules.block) / worker.stages;
     rules.max_sequences = std::max<std::int64_t>(1, rules.max_sequences / worker.stages);
     if (rules.blocks == 0) {
-      const auto wider = may_widen ? least_tp(pool_, machine, engine_.spec, share, rules.max_tokens)
+      const auto wider = may_widen ? least_tp(pool_, machine, engine_.spec, share, largest)
                                    : std::nullopt;
       if (wider) {
         wider_tp_ = *wider;
@@ -138,8 +140,8 @@ class Server {
           "{} in {}: each device of {} has {}, of which the engine takes {:.0f} %; {} of weights, "
           "{} of activations and {} kept by the engine leave no room for KV blocks; {}",
           worker.workload, worker.dtype, worker.system, gigabytes(worker.capacity), 100 * share,
-          gigabytes(worker.weights), gigabytes(worker.workspace), gigabytes(built.memory.reserve),
-          room_advice(pool_, machine, engine_.spec, share, rules.max_tokens)));
+          gigabytes(worker.weights), gigabytes(built.memory.workspace), gigabytes(built.memory.reserve),
+          room_advice(pool_, machine, engine_.spec, share, largest)));
     }
     rules.watermark_blocks = static_cast<std::int64_t>(engine_.spec.schedule.watermark *
                                                        static_cast<double>(rules.blocks));
