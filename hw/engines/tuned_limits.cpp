@@ -41,7 +41,9 @@ TunedLimits TunedLimits::load(const std::filesystem::path& hw) {
   root.only_keys({"source", "share", "most_sequences", "most_tokens", "least_sequences",
                   "least_tokens", "sequence_steps", "token_steps"},
                  "");
-  const auto whole = [&](const char* key) { return std::int64_t{root.required(key, "").as_integer(key, 1, kMost)}; };
+  const auto whole = [&](const char* key) {
+    return std::int64_t{root.required(key, "").as_integer(key, 1, kMost)};
+  };
   TunedLimits limits;
   const Node& share = root.required("share", "");
   limits.share = to_number(share.as_text("share")).value_or(0);
@@ -63,8 +65,8 @@ StepLimits TunedLimits::of(double kv_tokens, double mean_input, double mean_outp
   const double tokens =
       std::min(sequences * (1 + mean_input / mean_output), static_cast<double>(most_tokens));
   StepLimits limits;
-  limits.sequences = std::max(least_sequences,
-                              static_cast<std::int64_t>(rounded_up(sequences, sequence_steps)));
+  limits.sequences =
+      std::max(least_sequences, static_cast<std::int64_t>(rounded_up(sequences, sequence_steps)));
   limits.tokens =
       std::max(least_tokens, static_cast<std::int64_t>(rounded_up(tokens, token_steps)));
   return limits;

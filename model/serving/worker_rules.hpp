@@ -95,8 +95,8 @@ struct DeviceUse {
   Bytes capacity;
   Bytes weights;
   Bytes workspace;
-  bool exchanges = false;    // with other devices, over links of their own
-  std::int64_t vocab = 0;    // words of the network
+  bool exchanges = false;  // with other devices, over links of their own
+  std::int64_t vocab = 0;  // words of the network
 };
 
 // total: share of the device, less everything else. free: share of what everything else leaves.

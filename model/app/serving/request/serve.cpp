@@ -128,8 +128,8 @@ class Server {
     rules.blocks = floor_blocks(built.memory.kv, worker.kv_per_token, rules.block) / worker.stages;
     rules.max_sequences = std::max<std::int64_t>(1, rules.max_sequences / worker.stages);
     if (rules.blocks == 0) {
-      const auto wider = may_widen ? least_tp(pool_, machine, engine_.spec, share, largest)
-                                   : std::nullopt;
+      const auto wider =
+          may_widen ? least_tp(pool_, machine, engine_.spec, share, largest) : std::nullopt;
       if (wider) {
         wider_tp_ = *wider;
         WorkerSplit wide = split;
@@ -140,7 +140,8 @@ class Server {
           "{} in {}: each device of {} has {}, of which the engine takes {:.0f} %; {} of weights, "
           "{} of activations and {} kept by the engine leave no room for KV blocks; {}",
           worker.workload, worker.dtype, worker.system, gigabytes(worker.capacity), 100 * share,
-          gigabytes(worker.weights), gigabytes(built.memory.workspace), gigabytes(built.memory.reserve),
+          gigabytes(worker.weights), gigabytes(built.memory.workspace),
+          gigabytes(built.memory.reserve),
           room_advice(pool_, machine, engine_.spec, share, largest)));
     }
     rules.watermark_blocks = static_cast<std::int64_t>(engine_.spec.schedule.watermark *

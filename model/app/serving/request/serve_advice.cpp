@@ -29,7 +29,8 @@ bool has_room(MachinePool& pool, Request machine, int tp, const EngineSpec& engi
 std::optional<int> least_tp(MachinePool& pool, const Request& machine, const EngineSpec& engine,
                             double share, const LargestStep& largest) {
   const int devices =
-      pool.machine(machine, std::max(largest.tokens, std::int64_t{engine.limits.max_tokens})).devices;
+      pool.machine(machine, std::max(largest.tokens, std::int64_t{engine.limits.max_tokens}))
+          .devices;
   for (int tp = 2 * std::max(1, machine.tp); tp <= devices; tp *= 2) {
     if (has_room(pool, machine, tp, engine, share, largest)) return tp;
   }

@@ -36,8 +36,8 @@ std::int64_t whole_cell_or(const ServedCells& cells, const char* column, std::in
 
 ServedRuns ServedRuns::load() {
   const Node root = load_document(hw_folder() / kRunsFile, std::string("hw/") + kRunsFile);
-  root.only_keys({"source", "networks", "systems", "precisions", "frameworks", "settings",
-                  "limits", "attention_of_ranks"},
+  root.only_keys({"source", "networks", "systems", "precisions", "frameworks", "settings", "limits",
+                  "attention_of_ranks"},
                  "");
   ServedRuns runs;
   for (const Node& node : root.required("settings", "").items) {
