@@ -92,7 +92,7 @@ class Server {
   }
 
  private:
-  // `may_widen`: where nothing was said of it, a copy takes as many devices as its memory needs.
+  // `may_widen`: a copy takes as many devices as its memory needs.
   BuiltGroup build(const Request& base, const WorkerSplit& split, bool may_widen) {
     Request machine = base;
     machine.tp = split.tp;
@@ -108,7 +108,6 @@ class Server {
     choices.chunk = request_.chunk;
     choices.longest_prompt = longest_input(load_);
     choices.ranks = std::max(1, split.attention_dp);
-    // The activations are those of the largest step; how large that is depends on the device.
     WorkerRules first = rules_of(engine_.spec, choices, Bytes(0), 1);
     BuiltGroup built{
         pool_.machine(machine,
@@ -124,7 +123,6 @@ class Server {
     const double share =
         request_.kv_fraction > 0 ? request_.kv_fraction : engine_.spec.memory.share;
     built.memory = kv_memory(engine_.spec, share, device_use(worker, largest.tokens), largest);
-    // Batches in flight share blocks and places.
     rules.blocks = floor_blocks(built.memory.kv, worker.kv_per_token, rules.block) / worker.stages;
     rules.max_sequences = std::max<std::int64_t>(1, rules.max_sequences / worker.stages);
     if (rules.blocks == 0) {
@@ -175,7 +173,6 @@ class Server {
     built.group.timer = built.machine.timer.get();
     setup_.serving = built.group;
   }
-
   void build_separate() {
     if (request_.prefill.empty() || request_.decode.empty()) {
       throw UserError("--prefill and --decode belong together: separate workers do both");
