@@ -29,6 +29,9 @@ void fields(FieldList& list, EngineLimits& limits) {
   list.optional_text("divided", limits.divided, {"yes", "no"},
                      "Ranks with attention of their own divide max_tokens; otherwise each has as "
                      "many.");
+  list.optional_text("tuned", limits.tuned, {"yes", "no"},
+                     "Tokens and requests of a step follow from the memory and the mean lengths, "
+                     "where none are stated (hw/engines/choice/tuned_limits.yaml).");
 }
 
 void fields(FieldList& list, EngineSchedule& schedule) {
@@ -81,6 +84,9 @@ void fields(FieldList& list, EngineMemory& memory) {
              "Kept by the process beside weights and activations.");
   list.value("reserve_per_token", memory.reserve_per_token, {Bytes(0), kMaxReserve},
              "The same per token of the largest step.");
+  list.optional_value("reserve_per_logit", memory.reserve_per_logit, {Bytes(0), Bytes(1e3)},
+                      "Kept per word of the vocabulary for each request that there may be: logits, "
+                      "and what sorts them.");
   list.optional_value("reserve_of_group", memory.reserve_of_group, {Bytes(0), kMaxReserve},
                       "Kept besides where devices exchange over links of their own: communicators "
                       "and their buffers.");

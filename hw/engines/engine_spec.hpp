@@ -22,6 +22,8 @@ struct EngineLimits {
   Bytes large_device;
   std::string whole_context;  // yes | no: a step has room for the longest context; "": no
   std::string divided;        // yes | no: max_tokens are of all ranks of a worker; "": no
+  std::string tuned;          // yes | no: both follow from memory and lengths, see TunedLimits;
+                              // "": no
 };
 
 struct EngineSchedule {
@@ -54,6 +56,7 @@ struct EngineMemory {
   std::string base;  // total | free | static: what `share` is of, see kv_memory()
   Bytes reserve;     // what the process keeps beside weights and workspace: fitted or measured
   Bytes reserve_per_token;   // of the largest step, beside the activations of the network
+  Bytes reserve_per_logit;   // of a sequence that there may be and a word: what samples tokens
   Bytes reserve_of_group;    // more of it where devices exchange over their own links
   std::string prefix_cache;  // yes | no: blocks of answered requests are found again; "": no
   Bytes host_pool;           // of the host per device, for blocks that leave it; 0: none

@@ -87,13 +87,14 @@ WorkerRules rules_of(const EngineSpec& engine, const RuleChoices& choices, Bytes
 }
 
 KvMemory kv_memory(const EngineSpec& engine, double share, const DeviceUse& use,
-                   std::int64_t max_tokens) {
+                   const LargestStep& largest) {
   const EngineMemory& rules = engine.memory;
   KvMemory memory;
   memory.capacity = use.capacity;
   memory.weights = use.weights;
   memory.workspace = use.workspace;
-  memory.reserve = rules.reserve + rules.reserve_per_token * static_cast<double>(max_tokens);
+  memory.reserve = rules.reserve + rules.reserve_per_token * static_cast<double>(largest.tokens) +
+                   rules.reserve_per_logit * static_cast<double>(largest.sequences * use.vocab);
   if (use.exchanges) memory.reserve += rules.reserve_of_group;
   const Bytes used = use.weights + use.workspace + memory.reserve;
   const Bytes left = rules.base == "static"  ? (use.capacity - memory.reserve) * share - use.weights

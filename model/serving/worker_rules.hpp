@@ -84,17 +84,24 @@ struct KvMemory {
   Bytes kv;  // what is left for blocks by the rule of the engine; may be 0
 };
 
+// The largest step that there may be.
+struct LargestStep {
+  std::int64_t tokens = 0;
+  std::int64_t sequences = 0;
+};
+
 // What a device holds before there are KV blocks.
 struct DeviceUse {
   Bytes capacity;
   Bytes weights;
   Bytes workspace;
   bool exchanges = false;  // with other devices, over links of their own
+  std::int64_t vocab = 0;  // words of the network
 };
 
 // total: share of the device, less everything else. free: share of what everything else leaves.
 // static: share of what the engine leaves, less weights; activations have the rest.
 KvMemory kv_memory(const EngineSpec& engine, double share, const DeviceUse& use,
-                   std::int64_t max_tokens);
+                   const LargestStep& largest);
 
 }  // namespace foretell

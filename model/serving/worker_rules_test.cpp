@@ -16,10 +16,10 @@ EngineSpec engine_with(const char* base) {
 
 constexpr double kShare = 0.9;
 constexpr std::int64_t kTokens = 1'000'000;  // 1 GB of reserve
-const DeviceUse kAlone{Bytes(80e9), Bytes(40e9), Bytes(5e9), false};
+const DeviceUse kAlone{Bytes(80e9), Bytes(40e9), Bytes(5e9), false, 0};
 
 double kv_of(const char* base, const DeviceUse& use) {
-  return kv_memory(engine_with(base), kShare, use, kTokens).kv.value();
+  return kv_memory(engine_with(base), kShare, use, {kTokens, 1}).kv.value();
 }
 
 TEST(WorkerRules, AStepHasRoomForAPromptThatIsNotCut) {
@@ -71,6 +71,18 @@ TEST(KvMemory, CommunicatorsTakeMore) {
   EXPECT_DOUBLE_EQ(kv_of("total", kAlone) - kv_of("total", group), 1e9);
   EXPECT_NEAR(kv_of("free", kAlone) - kv_of("free", group), 0.9e9, 1);
   EXPECT_NEAR(kv_of("static", kAlone) - kv_of("static", group), 0.9e9, 1);
+}
+
+TEST(KvMemory, LogitsOfAllPlacesTakeMore) {
+  EngineSpec engine = engine_with("free");
+  DeviceUse use = kAlone;
+  use.vocab = 100'000;
+  const auto kv = [&](std::int64_t places) {
+    return kv_memory(engine, 1, use, {kTokens, places}).kv.value();
+  };
+  EXPECT_DOUBLE_EQ(kv(2000), kv(1));
+  engine.memory.reserve_per_logit = Bytes(28);
+  EXPECT_DOUBLE_EQ(kv(1) - kv(2001), 2000. * 100'000 * 28);
 }
 
 TEST(KvMemory, IsNeverLessThanNone) {

@@ -73,6 +73,7 @@ void add_draft(const Predictor& predict, const Request& request, std::int64_t ma
   machine.kv_per_token += draft.kv_per_token;
   machine.kv_of_stages += draft.kv_of_stages;
   machine.workspace = std::max(machine.workspace, draft.workspace);
+  machine.workspace_of = nullptr;  // that of the larger network, of `max_tokens`
   machine.timer = std::make_unique<DraftedStepTimer>(std::move(machine.timer),
                                                      std::move(draft.timer), guesses.drafts);
   machine.notes.push_back(fmt::format(

@@ -92,7 +92,7 @@ class Server {
   }
 
  private:
-  // `may_widen`: where nothing was said of it, a copy takes as many devices as its memory needs.
+  // `may_widen`: a copy takes as many devices as its memory needs.
   BuiltGroup build(const Request& base, const WorkerSplit& split, bool may_widen) {
     Request machine = base;
     machine.tp = split.tp;
@@ -108,7 +108,6 @@ class Server {
     choices.chunk = request_.chunk;
     choices.longest_prompt = longest_input(load_);
     choices.ranks = std::max(1, split.attention_dp);
-    // The activations are those of the largest step; how large that is depends on the device.
     WorkerRules first = rules_of(engine_.spec, choices, Bytes(0), 1);
     BuiltGroup built{
         pool_.machine(machine,
@@ -117,17 +116,18 @@ class Server {
         {},
         {}};
     const WorkerMachine& worker = built.machine;
+    tune(engine_.spec, load_, worker, choices);
     WorkerRules rules = rules_of(engine_.spec, choices, worker.capacity, worker.max_length);
+    const LargestStep largest{rules.max_tokens, rules.max_sequences};
     set_first_use(engine_.spec.host, worker, rules);
     const double share =
         request_.kv_fraction > 0 ? request_.kv_fraction : engine_.spec.memory.share;
-    built.memory = kv_memory(engine_.spec, share, device_use(worker), rules.max_tokens);
-    // Batches in flight share blocks and places.
+    built.memory = kv_memory(engine_.spec, share, device_use(worker, largest.tokens), largest);
     rules.blocks = floor_blocks(built.memory.kv, worker.kv_per_token, rules.block) / worker.stages;
     rules.max_sequences = std::max<std::int64_t>(1, rules.max_sequences / worker.stages);
     if (rules.blocks == 0) {
-      const auto wider = may_widen ? least_tp(pool_, machine, engine_.spec, share, rules.max_tokens)
-                                   : std::nullopt;
+      const auto wider =
+          may_widen ? least_tp(pool_, machine, engine_.spec, share, largest) : std::nullopt;
       if (wider) {
         wider_tp_ = *wider;
         WorkerSplit wide = split;
@@ -138,8 +138,9 @@ class Server {
           "{} in {}: each device of {} has {}, of which the engine takes {:.0f} %; {} of weights, "
           "{} of activations and {} kept by the engine leave no room for KV blocks; {}",
           worker.workload, worker.dtype, worker.system, gigabytes(worker.capacity), 100 * share,
-          gigabytes(worker.weights), gigabytes(worker.workspace), gigabytes(built.memory.reserve),
-          room_advice(pool_, machine, engine_.spec, share, rules.max_tokens)));
+          gigabytes(worker.weights), gigabytes(built.memory.workspace),
+          gigabytes(built.memory.reserve),
+          room_advice(pool_, machine, engine_.spec, share, largest)));
     }
     rules.watermark_blocks = static_cast<std::int64_t>(engine_.spec.schedule.watermark *
                                                        static_cast<double>(rules.blocks));
@@ -172,7 +173,6 @@ class Server {
     built.group.timer = built.machine.timer.get();
     setup_.serving = built.group;
   }
-
   void build_separate() {
     if (request_.prefill.empty() || request_.decode.empty()) {
       throw UserError("--prefill and --decode belong together: separate workers do both");

@@ -12,12 +12,12 @@ namespace {
 
 // Whether a device holds a block beside everything else when `tp` devices share a copy.
 bool has_room(MachinePool& pool, Request machine, int tp, const EngineSpec& engine, double share,
-              std::int64_t max_tokens) {
+              const LargestStep& largest) {
   machine.tp = tp;
   try {
     const WorkerMachine& worker =
-        pool.machine(machine, std::max(max_tokens, std::int64_t{engine.limits.max_tokens}));
-    const KvMemory memory = kv_memory(engine, share, device_use(worker), max_tokens);
+        pool.machine(machine, std::max(largest.tokens, std::int64_t{engine.limits.max_tokens}));
+    const KvMemory memory = kv_memory(engine, share, device_use(worker, largest.tokens), largest);
     return memory.kv > worker.kv_per_token * static_cast<double>(engine.memory.block);
   } catch (const UserError&) {
     return false;  // heads that this many devices cannot share, or more devices than there are
@@ -27,18 +27,19 @@ bool has_room(MachinePool& pool, Request machine, int tp, const EngineSpec& engi
 }  // namespace
 
 std::optional<int> least_tp(MachinePool& pool, const Request& machine, const EngineSpec& engine,
-                            double share, std::int64_t max_tokens) {
+                            double share, const LargestStep& largest) {
   const int devices =
-      pool.machine(machine, std::max(max_tokens, std::int64_t{engine.limits.max_tokens})).devices;
+      pool.machine(machine, std::max(largest.tokens, std::int64_t{engine.limits.max_tokens}))
+          .devices;
   for (int tp = 2 * std::max(1, machine.tp); tp <= devices; tp *= 2) {
-    if (has_room(pool, machine, tp, engine, share, max_tokens)) return tp;
+    if (has_room(pool, machine, tp, engine, share, largest)) return tp;
   }
   return std::nullopt;
 }
 
 std::string room_advice(MachinePool& pool, const Request& machine, const EngineSpec& engine,
-                        double share, std::int64_t max_tokens) {
-  if (const auto tp = least_tp(pool, machine, engine, share, max_tokens))
+                        double share, const LargestStep& largest) {
+  if (const auto tp = least_tp(pool, machine, engine, share, largest))
     return fmt::format("--tp {} leaves room on {}", *tp, machine.system);
   return fmt::format("no --tp of {} leaves room: name a larger system, or a narrower --dtype",
                      machine.system);

@@ -33,6 +33,9 @@ void set_cache_rules(const EngineSpec& engine, const Load& load, const WorkerMac
 // Keeps what a cold server takes to call a kernel for the first time where the engine, the device
 // and the network have such kernels.
 void set_first_use(const EngineHost& host, const WorkerMachine& worker, WorkerRules& rules);
+// Where the engine takes its limits from memory and lengths, and none are stated: fills them in.
+void tune(const EngineSpec& engine, const Load& load, const WorkerMachine& worker,
+          RuleChoices& choices);
 // What prefix caches did.
 std::vector<std::string> cache_notes(const ServiceResult& result);
 
@@ -50,11 +53,11 @@ struct PoweredWorkers {
 // The least --tp of the system above that of `machine` which leaves room for KV blocks; nothing
 // where none does.
 std::optional<int> least_tp(MachinePool& pool, const Request& machine, const EngineSpec& engine,
-                            double share, std::int64_t max_tokens);
+                            double share, const LargestStep& largest);
 
 // How a network whose weights leave no room for KV blocks gets some, for an error.
 std::string room_advice(MachinePool& pool, const Request& machine, const EngineSpec& engine,
-                        double share, std::int64_t max_tokens);
+                        double share, const LargestStep& largest);
 
 // What is taken for granted: a release newer than all that are described (`engine_name` as typed),
 // a worker that leaves devices for others, workers on more devices than the system has, a system

@@ -1,5 +1,6 @@
 #include "model/app/serving/request/served_runs.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -35,7 +36,7 @@ std::int64_t whole_cell_or(const ServedCells& cells, const char* column, std::in
 
 ServedRuns ServedRuns::load() {
   const Node root = load_document(hw_folder() / kRunsFile, std::string("hw/") + kRunsFile);
-  root.only_keys({"source", "networks", "systems", "precisions", "frameworks", "settings",
+  root.only_keys({"source", "networks", "systems", "precisions", "frameworks", "settings", "limits",
                   "attention_of_ranks"},
                  "");
   ServedRuns runs;
@@ -44,6 +45,19 @@ ServedRuns ServedRuns::load() {
     runs.settings_.push_back({node.required("column", "settings").as_text("column"),
                               node.required("holds", "settings").as_text("holds"),
                               texts_in(node, "set")});
+  }
+  const Node& limits = root.required("limits", "");
+  limits.only_keys({"source", "rows"}, "limits");
+  for (const Node& node : limits.required("rows", "limits").items) {
+    node.only_keys({"releases", "models", "gpus", "length", "max_sequences", "max_tokens"},
+                   "limits");
+    const auto whole = [&](const char* key) {
+      return std::int64_t{node.required(key, "limits").as_integer(key, 1, kMostOfARow)};
+    };
+    const Node* length = node.find("length");
+    runs.limits_.push_back({texts_in(node, "releases"), texts_in(node, "models"), whole("gpus"),
+                            length == nullptr ? 0 : whole("length"), whole("max_sequences"),
+                            whole("max_tokens")});
   }
   const Node& ranks = root.required("attention_of_ranks", "");
   ranks.only_keys({"notes", "kind", "why"}, "attention_of_ranks");
@@ -85,6 +99,7 @@ ServeRequest ServedRuns::request_of(const ServedCells& cells) const {
   }
   request.max_batch = whole_cell_or(cells, "max_batch", 0);
   request.max_tokens = whole_cell_or(cells, "max_num_tokens", 0);
+  limit(cells, request);
   if (!served_cell(cells, "kv_fraction").empty())
     request.kv_fraction = parse_positive("kv_fraction", served_cell(cells, "kv_fraction"), 1);
   for (const char* column : {"isl_std", "osl_std"}) {
@@ -110,6 +125,23 @@ ServeRequest ServedRuns::request_of(const ServedCells& cells) const {
   }
   figure_of(cells, {});  // a figure that cannot be compared is refused before it is simulated
   return request;
+}
+
+void ServedRuns::limit(const ServedCells& cells, ServeRequest& request) const {
+  if (request.max_batch > 0 || request.max_tokens > 0) return;
+  const auto holds = [](const std::vector<std::string>& names, const std::string& name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  for (const RunLimits& one : limits_) {
+    if (!holds(one.releases, served_cell(cells, "framework_version")) ||
+        !holds(one.models, served_cell(cells, "model")) ||
+        one.gpus != std::int64_t{request.machine.tp} * request.machine.pp ||
+        (one.length > 0 && one.length != whole_cell(cells, "isl") + whole_cell(cells, "osl")))
+      continue;
+    request.max_batch = one.max_sequences;
+    request.max_tokens = one.max_tokens;
+    return;
+  }
 }
 
 RunFigure ServedRuns::figure_of(const ServedCells& cells, const ServeSummary& summary) {

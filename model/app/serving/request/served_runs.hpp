@@ -2,6 +2,7 @@
 // Names stand in hw/engines/recipes/offline_throughput.yaml.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
@@ -23,6 +24,16 @@ struct RunSetting {
   std::vector<std::string> set;
 };
 
+// What rows that state no limits were run with.
+struct RunLimits {
+  std::vector<std::string> releases;
+  std::vector<std::string> models;
+  std::int64_t gpus = 0;
+  std::int64_t length = 0;  // of prompt and answer together; 0: any
+  std::int64_t max_sequences = 0;
+  std::int64_t max_tokens = 0;
+};
+
 class ServedRuns {
  public:
   // UserError with file:line for what is wrong with the file.
@@ -39,7 +50,11 @@ class ServedRuns {
 
  private:
   std::map<std::string, ServedNames> names_;  // by section
+  // The first that fits, where the row states none.
+  void limit(const ServedCells& cells, ServeRequest& request) const;
+
   std::vector<RunSetting> settings_;
+  std::vector<RunLimits> limits_;
   std::string attention_of_ranks_;  // in the notes of rows that were run so
 };
 

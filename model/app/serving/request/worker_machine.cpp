@@ -32,16 +32,22 @@ double held_tokens(const WorkerMemory& memory, Bytes capacity) {
 
 void set_memory(const GpuStepTimer& timer, std::int64_t max_tokens, WorkerMachine& machine) {
   WorkerMemory least = timer.memory(max_tokens, 0);
+  int fullest = 0;
   machine.kv_of_stages = least.kv_per_token;
   for (int stage = 1; stage < machine.stages; ++stage) {
     const WorkerMemory memory = timer.memory(max_tokens, stage);
     machine.kv_of_stages += memory.kv_per_token;
-    if (held_tokens(memory, machine.capacity) < held_tokens(least, machine.capacity))
+    if (held_tokens(memory, machine.capacity) < held_tokens(least, machine.capacity)) {
       least = memory;
+      fullest = stage;
+    }
   }
   machine.weights = least.weights;
   machine.kv_per_token = least.kv_per_token;
   machine.workspace = least.workspace;
+  machine.workspace_of = [&timer, fullest](std::int64_t tokens) {
+    return timer.memory(tokens, fullest).workspace;
+  };
 }
 
 WorkerMachine gpu_machine_of(const Request& request, std::int64_t max_tokens) {
@@ -76,6 +82,7 @@ WorkerMachine gpu_machine_of(const Request& request, std::int64_t max_tokens) {
       std::max(1, resolved.request.tp) * groups_of_copy(resolved.request) * machine.stages;
   machine.capacity = spec.device.hbm.capacity;
   set_memory(*timer, max_tokens, machine);
+  machine.vocab = resolved.model.vocab;
   const bool nvlink = spec.interconnect == "nvlink";
   machine.exchanges = nvlink && machine.devices_per_worker > 1;
   machine.link = nvlink ? spec.device.nvlink.bandwidth : spec.device.pcie.bandwidth;
@@ -126,6 +133,7 @@ WorkerMachine called_machine_of(const Predictor& predict, const Request& request
         machine.max_length,
         parse_buckets("token-generation-buckets", request.token_generation_buckets).back());
   }
+  machine.vocab = model.vocab;
   machine.devices_per_worker = std::max(1, record.context.scenario.tp);
   const int copies = std::max(1, record.context.scenario.dp);
   machine.devices = machine.devices_per_worker * copies;
@@ -185,8 +193,10 @@ PassTime pass_time(const WorkerMachine& machine, const StepShape& shape) {
   return pass;
 }
 
-DeviceUse device_use(const WorkerMachine& machine) {
-  return {machine.capacity, machine.weights, machine.workspace, machine.exchanges};
+DeviceUse device_use(const WorkerMachine& machine, std::int64_t max_tokens) {
+  return {machine.capacity, machine.weights,
+          machine.workspace_of ? machine.workspace_of(max_tokens) : machine.workspace,
+          machine.exchanges, machine.vocab};
 }
 
 WorkerMachine make_worker_machine(const Predictor& predict, const Request& request,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -39,9 +40,11 @@ struct WorkerMachine {
   // For one device, of the stage that holds the fewest tokens.
   Bytes weights;
   Bytes kv_per_token;
-  Bytes workspace;           // of a step of `max_tokens`
-  Bytes kv_of_stages;        // of a token: one device of each stage together
-  BytesPerSecond link;       // of one device to another: NVLink or PCIe
+  Bytes workspace;                                  // of a step of `max_tokens`
+  std::function<Bytes(std::int64_t)> workspace_of;  // a step of so many tokens; empty: not known
+  std::int64_t vocab = 0;                           // words of the network; 0: not known
+  Bytes kv_of_stages;                               // of a token: one device of each stage together
+  BytesPerSecond link;                              // of one device to another: NVLink or PCIe
   BytesPerSecond host_link;  // of one device to the memory of its host; 0: not known
   double usd_per_hour = 0;   // of the system; 0: not stated
   Watts idle;                // of one device, clocks up; 0: energy is not known
@@ -78,7 +81,7 @@ struct PassTime {
 };
 PassTime pass_time(const WorkerMachine& machine, const StepShape& shape);
 
-DeviceUse device_use(const WorkerMachine& machine);
+DeviceUse device_use(const WorkerMachine& machine, std::int64_t max_tokens);
 
 // `max_tokens`: of a step, whose activations need memory. UserError for names and types that do not
 // fit each other.

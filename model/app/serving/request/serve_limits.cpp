@@ -1,0 +1,22 @@
+// Limits of a step that follow from the memory of a worker and the lengths of a load.
+#include "hw/engines/tuned_limits.hpp"
+#include "model/app/serving/request/serve_parts.hpp"
+#include "model/config/document.hpp"
+
+namespace foretell {
+
+void tune(const EngineSpec& engine, const Load& load, const WorkerMachine& worker,
+          RuleChoices& choices) {
+  if (engine.limits.tuned != "yes" || choices.max_tokens > 0 || choices.max_sequences > 0) return;
+  const double devices = worker.devices_per_worker;
+  const Bytes free = (worker.capacity - worker.weights) * devices;
+  const Bytes of_a_token = worker.kv_of_stages * (devices / worker.stages);
+  if (!(of_a_token > Bytes(0))) return;
+  const StepLimits limits =
+      TunedLimits::load(hw_folder())
+          .of(free / of_a_token, mean_input(load), mean_output(load), worker.stages);
+  choices.max_sequences = limits.sequences;
+  choices.max_tokens = limits.tokens;
+}
+
+}  // namespace foretell
