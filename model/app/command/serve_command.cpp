@@ -202,9 +202,26 @@ void add_serve_command(CLI::App& app, Session& session) {
   command->add_option("--output-len", request.output_len, "tokens of an answer, likewise")
       ->type_name("N");
   add_field_options(*command, options->machine,
-                    {"tp", "pp", "ep", "moe-tp", "cp", "redundant-experts", "two-batch", "context",
-                     "sequence-parallel", "kv-dtype", "experts", "library", "library-release",
-                     "power-limit", "voltage", "clock", "usd-per-kwh", "pue"});
+                    {"tp",
+                     "pp",
+                     "ep",
+                     "moe-tp",
+                     "cp",
+                     "redundant-experts",
+                     "two-batch",
+                     "context",
+                     "context-encoding-buckets",
+                     "token-generation-buckets",
+                     "sequence-parallel",
+                     "kv-dtype",
+                     "experts",
+                     "library",
+                     "library-release",
+                     "power-limit",
+                     "voltage",
+                     "clock",
+                     "usd-per-kwh",
+                     "pue"});
   add_seed_option(*command, options->machine.seed);
   add_service_options(*command, options->service, {"concurrency", "rate"}, {});
   command->add_flag("--measured", request.measured,

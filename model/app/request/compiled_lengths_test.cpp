@@ -63,6 +63,8 @@ TEST(CompiledLengths, APromptRunsTheLengthThatHoldsIt) {
   const double close = *with_buckets(request, "512,640,1024", "1024").ttft_s;
   EXPECT_LT(close, 0.85 * whole);
   EXPECT_EQ(*with_buckets(request, "1024", "1024").ttft_s, whole);
+  EXPECT_LT(*with_buckets(request, "1024", "640").tpot_s, *predict(request).summary.tpot_s)
+      << "a step reads less than the prompt's call computed";
   Request filled = answered(640, 8);
   EXPECT_EQ(*with_buckets(filled, "640", "1024").ttft_s, close);
 }

@@ -119,7 +119,9 @@ class NeuronDevice final : public ResolvedDevice {
     if (request().input_len == 0) return rules;
     const std::int64_t kv_len = compiled_length(cached_positions(resolved_));
     rules.prefill = prefill_pass(*this);
-    rules.prefill.kv_len = kv_len;
+    // The rows of a prompt's own call may be more than a step reads.
+    const bool encodes = rules.prefill.encoder_len > 0;
+    rules.prefill.kv_len = encodes ? kv_len : std::max(kv_len, rules.prefill.tokens);
     rules.decode = decode_pass(*this, kv_len);
     // With a pipeline up to one batch per stage.
     const double per_copy = std::ceil(requests_in_flight(resolved_.serving) / resolved_.serving.dp);

@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
 #include "model/base/errors.hpp"
 
 namespace foretell {
@@ -51,6 +54,10 @@ TEST(ServedRuns, ReadsWhatARowAsksFor) {
 
 TEST(ServedRuns, CellsSetWhatTheySayOfTheEngine) {
   ServedCells cells = offline_row();
+  const std::vector<std::string> of_the_release = {"engine.schedule.chunking=yes",
+                                                   "engine.limits.tuned=yes"};
+  EXPECT_EQ(ServedRuns::load().request_of(cells).machine.set, of_the_release);
+  cells["framework_version"] = "0.10.0";
   EXPECT_TRUE(ServedRuns::load().request_of(cells).machine.set.empty());
   cells["chunked_prefill"] = "yes";
   cells["notes"] = "gptManagerBenchmark, MAX_UTILIZATION, streaming";
@@ -58,6 +65,23 @@ TEST(ServedRuns, CellsSetWhatTheySayOfTheEngine) {
       ServedRuns::load().request_of(cells).machine.set,
       ::testing::ElementsAre("engine.schedule.chunking=yes", "engine.schedule.admission=none",
                              "engine.schedule.preemption=last-to-head"));
+}
+
+// What the benchmark builds an engine with, by network, GPUs and length; none where a row states
+// it.
+TEST(ServedRuns, ReleasesWhoseLimitsArePublishedByNetworkTakeThem) {
+  ServedCells cells = offline_row();
+  cells["framework_version"] = "0.12.0";
+  cells["model"] = "LLaMA v3.1 70B";
+  const ServeRequest plain = ServedRuns::load().request_of(cells);
+  EXPECT_EQ(plain.max_batch, 2048);
+  EXPECT_EQ(plain.max_tokens, 1024);
+  cells["tp"] = "2.0";
+  EXPECT_EQ(ServedRuns::load().request_of(cells).max_batch, 256);
+  cells["osl"] = "3968";  // with the prompt of 128 a length that the table names
+  EXPECT_EQ(ServedRuns::load().request_of(cells).max_batch, 2048);
+  cells["model"] = "LLaMA v3.1 405B";
+  EXPECT_EQ(ServedRuns::load().request_of(cells).max_batch, 0);
 }
 
 TEST(ServedRuns, GpusWithAttentionOfTheirOwnShareTheExperts) {

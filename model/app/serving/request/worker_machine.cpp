@@ -51,10 +51,11 @@ void set_memory(const GpuStepTimer& timer, std::int64_t max_tokens, WorkerMachin
 }
 
 WorkerMachine gpu_machine_of(const Request& request, std::int64_t max_tokens) {
-  if (request.sequence_parallel || request.context > 0) {
+  if (request.sequence_parallel || request.context > 0 ||
+      !request.context_encoding_buckets.empty() || !request.token_generation_buckets.empty()) {
     throw UserError(request.system +
-                    ": --sequence-parallel and --context are for services on devices that run "
-                    "compiled calls, as NeuronCores do; leave them out");
+                    ": --sequence-parallel, --context and --...-buckets are for services on "
+                    "devices that run compiled calls, as NeuronCores do; leave them out");
   }
   auto timer = std::make_unique<GpuStepTimer>(request, request.exact);
   const GpuRequest& resolved = timer->resolved();

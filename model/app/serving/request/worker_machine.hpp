@@ -41,7 +41,7 @@ struct WorkerMachine {
   Bytes weights;
   Bytes kv_per_token;
   Bytes workspace;                                  // of a step of `max_tokens`
-  std::function<Bytes(std::int64_t)> workspace_of;  // a step of so many tokens; empty: not known
+  std::function<Bytes(std::int64_t)> workspace_of;  // by tokens of a step; empty: not known
   std::int64_t vocab = 0;                           // words of the network; 0: not known
   Bytes kv_of_stages;                               // of a token: one device of each stage together
   BytesPerSecond link;                              // of one device to another: NVLink or PCIe

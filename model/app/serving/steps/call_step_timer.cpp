@@ -53,7 +53,10 @@ CallStepTimer::CallStepTimer(const Predictor& predict, Request request, bool exa
               [this](std::int64_t batch, std::int64_t rows) {
                 // The second token after a prompt.
                 const std::int64_t input = std::max<std::int64_t>(1, rows - 1);
-                return cost(decode_step(*resolved(batch, input), input + kExampleOutput));
+                Request step = call(batch, input);
+                step.context_encoding_buckets.clear();  // its cache may be longer than any prompt
+                const auto device = family_of(step.system).resolve(step);
+                return cost(decode_step(*device, input + kExampleOutput));
               }),
       prefill_(kCallBatch, lengths_->compiles_lengths() ? kEveryLength : kCallTokens, exact,
                [this](std::int64_t, std::int64_t tokens) {
