@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "model/config/document.hpp"
+#include "hw/spec/shared/catalog.hpp"
 
 namespace foretell {
 namespace {

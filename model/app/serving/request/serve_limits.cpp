@@ -1,7 +1,7 @@
 // Limits of a step that follow from the memory of a worker and the lengths of a load.
 #include "hw/engines/tuned_limits.hpp"
+#include "hw/spec/shared/catalog.hpp"
 #include "model/app/serving/request/serve_parts.hpp"
-#include "model/config/document.hpp"
 
 namespace foretell {
 
