@@ -118,7 +118,7 @@ class Server {
     const WorkerMachine& worker = built.machine;
     tune(engine_.spec, load_, worker, choices);
     WorkerRules rules = rules_of(engine_.spec, choices, worker.capacity, worker.max_length);
-    const LargestStep largest{rules.max_tokens, rules.max_sequences};
+    const LargestStep largest = largest_step(rules, request_.one_batch ? request_.offline : 0);
     set_first_use(engine_.spec.host, worker, rules);
     const double share =
         request_.kv_fraction > 0 ? request_.kv_fraction : engine_.spec.memory.share;

@@ -1,4 +1,7 @@
 // Limits of a step that follow from the memory of a worker and the lengths of a load.
+#include <algorithm>
+#include <cstdint>
+
 #include "hw/engines/tuned_limits.hpp"
 #include "hw/spec/shared/catalog.hpp"
 #include "model/app/serving/request/serve_parts.hpp"
@@ -17,6 +20,10 @@ void tune(const EngineSpec& engine, const Load& load, const WorkerMachine& worke
           .of(free / of_a_token, mean_input(load), mean_output(load), worker.stages);
   choices.max_sequences = limits.sequences;
   choices.max_tokens = limits.tokens;
+}
+
+LargestStep largest_step(const WorkerRules& rules, std::int64_t batch) {
+  return {rules.max_tokens, batch > 0 ? std::min(rules.max_sequences, batch) : rules.max_sequences};
 }
 
 }  // namespace foretell

@@ -1,6 +1,7 @@
 // Pieces of serve() that stand in files of their own.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -33,6 +34,9 @@ void set_cache_rules(const EngineSpec& engine, const Load& load, const WorkerMac
 // Keeps what a cold server takes to call a kernel for the first time where the engine, the device
 // and the network have such kernels.
 void set_first_use(const EngineHost& host, const WorkerMachine& worker, WorkerRules& rules);
+// What the memory of a worker is laid out for; an engine for one batch (0: for any load) has no
+// places beyond it.
+LargestStep largest_step(const WorkerRules& rules, std::int64_t batch);
 // Where the engine takes its limits from memory and lengths, and none are stated: fills them in.
 void tune(const EngineSpec& engine, const Load& load, const WorkerMachine& worker,
           RuleChoices& choices);
