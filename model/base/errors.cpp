@@ -119,6 +119,44 @@ std::string shortest_spelt(std::string_view given, const std::vector<std::string
   return shortest;
 }
 
+// Runs of letters and runs of digits: "h100-sxm-x8" has "h", "100", "sxm", "x" and "8".
+std::vector<std::string> runs_of(std::string_view name) {
+  std::vector<std::string> runs;
+  for (const std::string& word : words_of(name)) {
+    bool was_digit = false;
+    for (const char letter : word) {
+      const bool is_digit = std::isdigit(static_cast<unsigned char>(letter)) != 0;
+      if (&letter == word.data() || is_digit != was_digit) runs.emplace_back();
+      was_digit = is_digit;
+      runs.back() += letter;
+    }
+  }
+  return runs;
+}
+
+// The shortest name that begins with the first two runs of the given one and has the others in
+// their order: "h100x8" finds "h100-sxm-x8", "p5" finds "p5.4xlarge".
+std::string shortest_skipping(std::string_view given, const std::vector<std::string>& candidates) {
+  constexpr std::size_t kFirst = 2;
+  const std::vector<std::string> wanted = runs_of(given);
+  std::string shortest;
+  if (wanted.size() < kFirst) return shortest;
+  for (const std::string& candidate : candidates) {
+    const std::vector<std::string> runs = runs_of(candidate);
+    std::size_t found = 0;
+    for (std::size_t i = 0; i < runs.size() && found < wanted.size(); ++i) {
+      if (runs[i] == wanted[found]) {
+        ++found;
+      } else if (i < kFirst) {
+        break;
+      }
+    }
+    if (found < wanted.size()) continue;
+    if (shortest.empty() || candidate.size() < shortest.size()) shortest = candidate;
+  }
+  return shortest;
+}
+
 // The command that lists what there is of a kind.
 std::string where_to_look(std::string_view kind) {
   for (const char* listed : {"system", "device"}) {
@@ -146,6 +184,9 @@ std::string nearest_name(std::string_view given, const std::vector<std::string>&
     }
   }
   constexpr std::size_t kSlips = 1;  // edits of a slip of the keys
+  const bool numbered = !wanted.empty() && std::isdigit(static_cast<unsigned char>(wanted.back()));
+  const std::string skipping = shortest_skipping(wanted, candidates);
+  if (numbered && !skipping.empty()) return skipping;  // a number is rarely a slip
   if (!nearest.empty() && best <= kSlips) return nearest;
   const std::string within = longest_within(wanted, candidates);
   if (!within.empty()) return within;
@@ -153,6 +194,7 @@ std::string nearest_name(std::string_view given, const std::vector<std::string>&
   if (!begun.empty()) return begun;
   const std::string spelt = shortest_spelt(wanted, candidates);
   if (!spelt.empty()) return spelt;
+  if (!skipping.empty()) return skipping;
   return nearest.empty() ? shortest_holding(wanted, candidates) : nearest;
 }
 

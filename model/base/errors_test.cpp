@@ -50,6 +50,16 @@ TEST(NearestName, AProductNameFindsTheNameThatItHolds) {
   EXPECT_EQ(nearest_name("a100-sxm-4gb", names), "a100-sxm-40gb");
 }
 
+TEST(NearestName, APartOfANameInTheMiddleMayBeLeftOut) {
+  const std::vector<std::string> systems = {"a10-x8",      "p4",         "h100-pcie-x8",
+                                            "h100-sxm-x8", "p5.4xlarge", "a100-pcie-80gb"};
+  EXPECT_EQ(nearest_name("h100x8", systems), "h100-sxm-x8");
+  EXPECT_EQ(nearest_name("a100-80gb", systems), "a100-pcie-80gb");
+  EXPECT_EQ(nearest_name("p5", systems), "p5.4xlarge");  // and not p4, one letter away
+  EXPECT_EQ(nearest_name("a10x8", systems), "a10-x8");
+  EXPECT_EQ(nearest_name("b100x8", {"h100-sxm-x8"}), "");
+}
+
 TEST(NearestName, PrefersTheFirstOfEquallyNear) {
   EXPECT_EQ(nearest_name("bat", {"cat", "bar"}), "cat");
 }

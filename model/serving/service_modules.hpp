@@ -132,6 +132,7 @@ class ServingWorker : public sc_core::sc_module {
   void end_step();
   void end_rank(std::size_t rank, Seconds now);
   void give_token(Sequence* sequence, Seconds now, std::int32_t tokens);
+  std::int64_t images_in(const PlannedChunk& chunk) const;
   StepShape shape_of(const StepPlan& plan, std::int64_t ghosts) const;
   std::vector<StepShape> shapes_of_ranks() const;
   Seconds host_time(const StepPlan& plan) const;

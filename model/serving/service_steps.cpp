@@ -6,6 +6,16 @@
 
 namespace foretell {
 
+// Images that have the first of their tokens in this piece of a prompt, which they begin.
+std::int64_t ServingWorker::images_in(const PlannedChunk& chunk) const {
+  const std::int64_t each = group_.rules.image_tokens;
+  if (each == 0) return 0;
+  const auto begun = [&](std::int64_t tokens) {
+    return std::min(group_.rules.images, (tokens + each - 1) / each);
+  };
+  return begun(chunk.context + chunk.tokens) - begun(chunk.context);
+}
+
 StepShape ServingWorker::shape_of(const StepPlan& plan, std::int64_t ghosts) const {
   StepShape shape;
   shape.decodes = static_cast<std::int64_t>(plan.decodes.size()) + ghosts;
@@ -17,6 +27,7 @@ StepShape ServingWorker::shape_of(const StepPlan& plan, std::int64_t ghosts) con
            : ghosts * plan.decode_positions / static_cast<std::int64_t>(plan.decodes.size()));
   for (const PlannedChunk& chunk : plan.chunks) {
     shape.chunks.push_back({chunk.tokens, chunk.context});
+    shape.images += images_in(chunk);
     if (chunk.ends_prompt) ++shape.finished_prompts;
   }
   shape.padded_tokens = shape.tokens();
@@ -99,6 +110,10 @@ std::vector<StepTime> ServingWorker::times_of_stages(const std::vector<StepShape
       StepTime time = group_.timer->time(shapes[rank], static_cast<int>(stage));
       // Launched kernel by kernel, a step takes the longer of its launches and its kernels.
       if (!graphed) time.total = std::max(time.total, group_.rules.host_per_launch * time.launches);
+      const Seconds images =
+          std::max(time.images, group_.rules.host_per_launch * time.image_launches);
+      time.total += images;
+      time.prompts += images;
       energy += time.energy;
       if (stage == 0) {
         time.copies = copies;

@@ -22,6 +22,7 @@ struct StepShape {
   std::int64_t decode_positions = 0;  // sum of the KV rows that they read, new ones included
   std::vector<StepChunk> chunks;
   std::int64_t finished_prompts = 0;  // chunks that end their prompt: they get a token, too
+  std::int64_t images = 0;            // of prompts, of which tokens are made before the step
   std::int64_t padded_tokens = 0;     // at least all tokens; more where graphs are padded
   // Ranks that have attention of their own and share layers of experts: padded tokens of a rank on
   // average, which the experts get from each; 0: as many as this one.
@@ -41,9 +42,11 @@ struct StepTime {
   Seconds prompts;      // what the chunks add: attention and, by tokens, their share of the rest
   Seconds exchange;     // collectives between the devices of the worker
   double launches = 0;  // kernels, one by one; 0: the call is launched as a whole
-  Joules energy;        // of the devices of a rank, above what they draw at active idle
-  Seconds handover;     // of a stage of a pipeline: its activations to the next one
-  Seconds copies;       // of KV blocks to and from the host, ahead of the step; not of the timer
+  Seconds images;       // making tokens of them on the device, not in `total`
+  double image_launches = 0;
+  Joules energy;     // of the devices of a rank, above what they draw at active idle
+  Seconds handover;  // of a stage of a pipeline: its activations to the next one
+  Seconds copies;    // of KV blocks to and from the host, ahead of the step; not of the timer
 };
 
 class StepTimer {

@@ -54,11 +54,13 @@ struct WorkerRules {
   std::int64_t room_reserve = 0;  // tokens that each request here counts with besides
   double prefix_share = 0;    // of a prompt, found in the prefix cache: given, nothing is looked up
   bool prefix_cache = false;  // blocks of what was computed are kept and found again
-  std::int64_t host_blocks = 0;  // of the host, per worker; of the prefix cache, or of kSwap
-  Bytes block_bytes;             // of a KV block on one device, which its link to the host moves
-  BytesPerSecond host_rate;      // of that link, in one direction
-  std::int64_t drafts = 0;       // tokens that are guessed per step
-  double acceptance = 0;         // probability that a guess is right
+  std::int64_t host_blocks = 0;   // of the host, per worker; of the prefix cache, or of kSwap
+  Bytes block_bytes;              // of a KV block on one device, which its link to the host moves
+  BytesPerSecond host_rate;       // of that link, in one direction
+  std::int64_t images = 0;        // that every prompt begins with
+  std::int64_t image_tokens = 0;  // that one of them takes of it
+  std::int64_t drafts = 0;        // tokens that are guessed per step
+  double acceptance = 0;          // probability that a guess is right
 };
 
 // What a run may state in place of the engine's own limits; 0: not stated.

@@ -32,6 +32,7 @@ struct Scenario {
   std::int64_t image_size = 0;           // height and width in pixels
   std::int64_t image_width = 0;          // where it is not the height
   std::int64_t frames = 0;               // of a video
+  std::int64_t images = 0;               // in every prompt
   std::int64_t steps = 0;                // of the removal of noise
   std::string kv;                  // how far decode steps read the KV cache: "bucket", "exact"
   std::string kv_dtype;            // type of the KV cache; not stated: that of the precision policy
@@ -257,6 +258,11 @@ inline std::vector<RequestField> request_field_rows() {
         "of networks that make videos (default: as their publishers run them)"}
           .range(1, kMaxFrames)
           .takes("N"),
+      F{&S::images, "images", "images", "{} images",
+        "in every prompt, of networks that read them; their tokens are part of --input-len"}
+          .range(1, kMaxFrames)
+          .takes("N")
+          .only_in(kGenerationPhase),
       F{&S::steps, "steps", "steps", "{} steps",
         "in which a pipeline removes noise: calls of what it calls more than once"}
           .range(1, kMaxSteps)

@@ -54,6 +54,7 @@ struct Binding {
   std::int64_t image_size = 0;
   std::int64_t image_width = 0;  // where images are not square
   std::int64_t frames = 0;       // of videos
+  std::int64_t images = 0;       // in every prompt of a decoder with a tower, of this size
   // Sizes of the dimensions that an ONNX file leaves open, by name.
   std::map<std::string, std::int64_t> dimensions = {};
   // Most trips of the loops of an ONNX file, by name, where the file does not say.

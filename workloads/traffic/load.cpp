@@ -38,6 +38,14 @@ std::int64_t longest(const Load& load, std::int32_t TrafficRequest::*length,
   return most;
 }
 
+std::int64_t shortest(const Load& load, std::int32_t TrafficRequest::*length,
+                      const std::optional<Distribution>& lengths) {
+  if (lengths) return static_cast<std::int64_t>(lengths->lowest());
+  std::int32_t least = load.trace.empty() ? 0 : load.trace.front().*length;
+  for (const TrafficRequest& request : load.trace) least = std::min(least, request.*length);
+  return least;
+}
+
 double mean(const Load& load, std::int32_t TrafficRequest::*length,
             const std::optional<Distribution>& lengths) {
   if (lengths) return lengths->mean();
@@ -53,6 +61,9 @@ std::int64_t longest_input(const Load& load) {
 }
 std::int64_t longest_output(const Load& load) {
   return longest(load, &TrafficRequest::output_len, load.output_len);
+}
+std::int64_t shortest_input(const Load& load) {
+  return shortest(load, &TrafficRequest::input_len, load.input_len);
 }
 double mean_input(const Load& load) {
   return mean(load, &TrafficRequest::input_len, load.input_len);

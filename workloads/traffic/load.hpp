@@ -46,6 +46,7 @@ struct Load {
 // The longest prompt and the longest answer that the load can contain.
 std::int64_t longest_input(const Load& load);
 std::int64_t longest_output(const Load& load);
+std::int64_t shortest_input(const Load& load);
 double mean_input(const Load& load);
 double mean_output(const Load& load);
 

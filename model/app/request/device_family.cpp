@@ -15,6 +15,24 @@ constexpr std::size_t kMaxKeptSystems = 1000;
 
 struct KeptFamilies : KeptValues<const DeviceFamily*, kMaxKeptSystems> {};
 
+// "'inferentia2' is a device …" for a name of one, else "".
+std::string message_of_device(const std::string& name) {
+  for (const DeviceFamily* family : device_families()) {
+    for (const std::string& device : family->devices()) {
+      if (to_lower(device) != to_lower(name)) continue;
+      std::vector<std::string> systems;
+      for (const std::string& id : family->systems()) {
+        Request request;
+        request.system = id;
+        if (family->sheet(request).facts.device == device) systems.push_back(id);
+      }
+      return "'" + name +
+             "' is a device, and a system is needed; systems that have it: " + join(systems, ", ");
+    }
+  }
+  return "";
+}
+
 }  // namespace
 
 std::unique_ptr<ResolvedDevice> DeviceFamily::resolve(const Request& request) const {
@@ -77,6 +95,8 @@ const DeviceFamily& family_of(const std::string& system) {
     throw UserError("'" + system +
                     "' are several systems, but this takes one; `foretell compare` takes several");
   }
+  const std::string device = message_of_device(system);
+  if (!device.empty()) throw UserError(device);
   throw unknown_name("system", system, names);
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "model/app/request/prompt_images.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
 #include "workloads/import/onnx/onnx_inputs.hpp"
@@ -171,7 +172,10 @@ void resolve_lengths(ResolvedWorkload& resolved) {
   }
   if (request.output_len > 0 && request.input_len == 0)
     throw UserError("output-len needs a prompt; add --input-len with the number of its tokens");
-  if (request.input_len > 0) return resolve_context(resolved);
+  if (request.input_len > 0) {
+    resolve_prompt_images(resolved);
+    return resolve_context(resolved);
+  }
   if (request.seq_len == 0) {
     request.seq_len = default_sequence(resolved.model);
     resolved.notes.push_back(

@@ -11,6 +11,7 @@
 
 #include "model/app/request/distribution_text.hpp"
 #include "model/app/request/request_fields.hpp"
+#include "model/app/request/prompt_images.hpp"
 #include "model/app/request/resolved_lengths.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/kept_inputs.hpp"
@@ -44,6 +45,8 @@ void check_pipeline(const Request& request, const ModelConfig& model) {
 // Sizes that only some networks with images take.
 void check_images(const Request& request, const ModelConfig& model) {
   const bool pipeline = model.family == Family::kPipeline;
+  check_prompt_images(request, model);
+  if (reads_images(model)) return;
   if (request.image_width > 0 && model.diffusion.scale == 1 && !pipeline)
     throw UserError(model.name + ": takes square images; leave --image-width out");
   if (request.frames > 0 && model.diffusion.frame_scale == 1 && !pipeline)
@@ -53,7 +56,7 @@ void check_images(const Request& request, const ModelConfig& model) {
 }
 
 void check_supported(const Request& request, const ModelConfig& model) {
-  if (request.image_size > 0 && model.vision.image_size == 0) {
+  if (request.image_size > 0 && model.vision.image_size == 0 && !reads_images(model)) {
     throw UserError(model.name + (model.family == Family::kOnnx
                                       ? ": give the sizes that its file leaves open by name: --dim"
                                       : ": takes tokens, not images; leave --image-size out"));
@@ -297,6 +300,11 @@ Graph whole_pass_graph(const ResolvedWorkload& resolved, const Pass& pass, int t
   if (!request.experts.empty()) binding.routing = request.experts;
   binding.first_layer = layers.first;
   binding.last_layer = layers.last;
+  if (pass.phase == Phase::kPrefill && pass.context == 0 && request.images > 0) {
+    binding.images = request.images;
+    binding.image_size = request.image_size;
+    binding.image_width = request.image_width > 0 ? request.image_width : request.image_size;
+  }
   Graph graph = build_graph(resolved.model, binding);
   if (needs_general_operators(resolved)) graph = in_general_operators(graph);
   apply_precision(resolved.precision, &graph);

@@ -151,6 +151,9 @@ struct TowerPart {
   std::int64_t patch_elements = 0;       // numbers of a patch, all channels and frames
   std::int64_t positions = 0;            // rows of a table of positions
   std::int64_t merge = 1;                // patches along a side that become one token
+  std::int64_t pool = 1;                 // … that are averaged before they are projected
+  std::int64_t side = 0;                 // pixels of every image; 0: images have any size
+  bool rotates = false;                  // queries and keys, by their places in the image
   std::vector<ProjectorStep> projector;  // from merged patches to tokens of the decoder
   std::int64_t projectors = 1;           // copies of it
 };

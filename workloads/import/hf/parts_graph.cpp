@@ -5,6 +5,7 @@
 
 #include "model/base/errors.hpp"
 #include "workloads/import/hf/context_parallel.hpp"
+#include "workloads/import/hf/image_prompt.hpp"
 
 namespace foretell {
 
@@ -151,7 +152,7 @@ class PartsBuilder {
           "add_position", "Add",
           {x, block_.embedding("position", context_.positions, config_.positions, config_.hidden)});
     }
-    add_tower();
+    x = with_images(x);
     if (parts_.per_layer_columns > 0) per_layer_ = per_layer_inputs(ids, x);
     if (parts_.streams == 1) return x;
     Shape wide = block_.shape(x);
@@ -159,10 +160,24 @@ class PartsBuilder {
     return block_.op("streams", "Move", {x}, {{"function", std::string("Tile")}, {"shape", wide}});
   }
 
-  // Loaded beside the decoder, and not read by a call without images.
-  void add_tower() {
+  // The tower is loaded beside the decoder, and not read by a call without images; their tokens
+  // take the places that the prompt keeps for them.
+  TensorId with_images(TensorId x) {
     const std::int64_t count = parameters_of(parts_.tower);
-    if (count > 0) block_.graph().add_weight(parts_.tower.name, {count}, DType::kFp32);
+    if (count == 0) return x;
+    if (binding_.images == 0) {
+      block_.graph().add_weight(parts_.tower.name, {count}, DType::kFp32);
+      return x;
+    }
+    const Shape shape = block_.shape(x);
+    const PatchedImage image =
+        patched_image(parts_.tower, binding_.image_size, binding_.image_width);
+    const bool spread = binding_.sequence_parallel;
+    const TensorId tokens = image_tokens(&block_, parts_.tower, shape[0] * binding_.images, image,
+                                         spread ? 1 : binding_.tensor_parallel);
+    block_.enter("embeddings");
+    return block_.op("images", "Move", {x, tokens},
+                     {{"function", std::string("Scatter")}, {"shape", shape}});
   }
 
   // A second table with columns for every layer, and a projection of the first.

@@ -1,6 +1,7 @@
 // vision_config: the transformer over patches of images beside a decoder.
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "workloads/import/hf/parts_reader.hpp"
 
@@ -33,6 +34,10 @@ bool is_any(const std::string& name, const std::vector<std::string_view>& words)
   });
 }
 
+// Networks whose images, or the tiles that larger ones are cut into, all have one size.
+const std::vector<std::string_view> kFixedSizes = {"llava",    "internvl", "paligemma", "gemma3",
+                                                   "idefics3", "smolvlm",  "llama4"};
+
 // Two matrices with a function between.
 std::vector<ProjectorStep> two_layers(std::int64_t in, std::int64_t between, std::int64_t out,
                                       bool bias) {
@@ -45,7 +50,7 @@ void read_projector(JsonFields& vision, JsonFields& around, const std::string& t
   const std::int64_t merged = tower->hidden * tower->merge * tower->merge;
   const std::string network = around.text_or("model_type", "");
   if (network == "paligemma" || type == "gemma4_vision" || network == "gemma3") {
-    tower->merge = 1;  // neighbours are averaged before the projection
+    tower->pool = std::exchange(tower->merge, 1);  // neighbours are averaged before the projection
     tower->projector = {{tower->hidden, hidden, network == "paligemma", false}};
   } else if (network == "idefics3" || network == "smolvlm") {
     tower->projector = {{merged, hidden, false, false}};
@@ -109,15 +114,22 @@ void read_vision_tower(JsonFields& fields, ModelConfig* config) {
   }
   if (type == "gemma4_vision") tower.positions *= 2;  // rows and columns of the image
   const bool rotates = is_any(type, {"pixtral", "qwen2"});
-  if (tower.positions == 0 && !rotates && vision.has("image_size")) {
-    const std::int64_t side =
-        (vision.is_list("image_size") ? vision.sizes("image_size", kMaxPixels).front()
-                                      : vision.size("image_size", kMaxPixels)) /
-        tower.patch;
-    tower.positions = side * side;
-  }
+  tower.rotates =
+      rotates || is_any(type, {"qwen3", "moonvit", "kimi", "glm4v", "gemma4", "llama4"});
+  const std::int64_t side = !vision.has("image_size") ? 0
+                            : vision.is_list("image_size")
+                                ? vision.sizes("image_size", kMaxPixels).front()
+                                : vision.size("image_size", kMaxPixels);
+  if (tower.positions == 0 && !rotates && side > 0)
+    tower.positions = (side / tower.patch) * (side / tower.patch);
+  if (is_any(fields.text_or("model_type", ""), kFixedSizes)) tower.side = side;
   tower.merge = merged_patches(vision, fields);
   read_projector(vision, fields, type, config->hidden, &tower);
+  if (tower.side > 0 && tower.pool == 1 && fields.has("mm_tokens_per_image")) {
+    const auto tokens = static_cast<double>(fields.size("mm_tokens_per_image", kMaxPositions));
+    tower.pool = std::max<std::int64_t>(
+        1, std::llround(static_cast<double>(side / tower.patch) / std::sqrt(tokens)));
+  }
   tower.projectors =
       1 + static_cast<std::int64_t>(vision.is_list("deepstack_visual_indexes")
                                         ? vision.integers("deepstack_visual_indexes").size()

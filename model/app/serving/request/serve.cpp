@@ -145,6 +145,7 @@ class Server {
     rules.watermark_blocks = static_cast<std::int64_t>(engine_.spec.schedule.watermark *
                                                        static_cast<double>(rules.blocks));
     rules.prefix_share = request_.prefix_share;
+    set_images(load_, worker, rules);
     set_cache_rules(engine_.spec, load_, worker, rules);
     rules.drafts = speculation_.drafts;
     rules.acceptance = speculation_.acceptance;
@@ -344,15 +345,7 @@ class Server {
       add("dp", std::to_string(setup_.serving.workers));
     }
     if (request_.attention_dp > 1) add("attention_dp", std::to_string(request_.attention_dp));
-    if (base_.ep > 1) add("ep", std::to_string(base_.ep));
-    if (base_.moe_tp > 0) add("moe_tp", std::to_string(base_.moe_tp));
-    if (base_.cp > 1) add("cp", std::to_string(base_.cp));
-    add("redundant_experts", std::to_string(base_.redundant_experts));
-    if (base_.two_batch) add("two_batch", "yes");
-    add("experts", base_.experts);
-    add("library", base_.library);
-    add("library_release", base_.library_release);
-    add("context", std::to_string(base_.context));
+    add_network_fields(base_, context);
     add("prefill", request_.prefill);
     add("decode", request_.decode);
     add("decode_on", request_.decode_system);

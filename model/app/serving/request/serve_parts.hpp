@@ -31,6 +31,10 @@ bool shares_prefixes(const Load& load);
 // that the machine or the network cannot follow.
 void set_cache_rules(const EngineSpec& engine, const Load& load, const WorkerMachine& worker,
                      WorkerRules& rules);
+// The images of prompts. UserError where a prompt is too short for them.
+void set_images(const Load& load, const WorkerMachine& worker, WorkerRules& rules);
+// What a record says of the network and its copies.
+void add_network_fields(const Request& machine, ServeContext& context);
 // Keeps what a cold server takes to call a kernel for the first time where the engine, the device
 // and the network have such kernels.
 void set_first_use(const EngineHost& host, const WorkerMachine& worker, WorkerRules& rules);

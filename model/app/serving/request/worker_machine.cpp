@@ -84,6 +84,10 @@ WorkerMachine gpu_machine_of(const Request& request, std::int64_t max_tokens) {
   machine.capacity = spec.device.hbm.capacity;
   set_memory(*timer, max_tokens, machine);
   machine.vocab = resolved.model.vocab;
+  if (const ImageTimer* images = timer->images()) {
+    machine.images = images->in_prompt();
+    machine.image_tokens = images->tokens_of_one();
+  }
   const bool nvlink = spec.interconnect == "nvlink";
   machine.exchanges = nvlink && machine.devices_per_worker > 1;
   machine.link = nvlink ? spec.device.nvlink.bandwidth : spec.device.pcie.bandwidth;
@@ -116,6 +120,11 @@ WorkerMachine called_machine_of(const Predictor& predict, const Request& request
     throw UserError(request.system +
                     ": pipeline stages of a service are simulated on GPUs; leave --pp out, or "
                     "take copies with --dp");
+  }
+  if (request.images > 0) {
+    throw UserError(request.system +
+                    ": images in the prompts of a service are simulated on GPUs; leave --images "
+                    "out, or ask `foretell run` for one batch");
   }
   const ModelConfig model = WorkloadLibrary().load(request.workload);
   check_served(model);

@@ -42,6 +42,8 @@ struct WorkerMachine {
   Bytes kv_per_token;
   Bytes workspace;                                  // of a step of `max_tokens`
   std::function<Bytes(std::int64_t)> workspace_of;  // by tokens of a step; empty: not known
+  std::int64_t images = 0;                          // in every prompt
+  std::int64_t image_tokens = 0;                    // … each of them
   std::int64_t vocab = 0;                           // words of the network; 0: not known
   Bytes kv_of_stages;                               // of a token: one device of each stage together
   BytesPerSecond link;                              // of one device to another: NVLink or PCIe

@@ -7,6 +7,7 @@
 #include "calib/fitted/shared/common_factors.hpp"
 #include "hw/spec/gpu/kernel_library.hpp"
 #include "model/app/request/intervals.hpp"
+#include "model/app/request/prompt_images.hpp"
 #include "model/app/serving/steps/attention_part.hpp"
 #include "model/app/serving/steps/layer_kinds.hpp"
 #include "model/app/serving/steps/served_network.hpp"
@@ -14,7 +15,6 @@
 #include "model/base/text.hpp"
 #include "model/predict/gpu_call.hpp"
 #include "model/predict/gpu_memory.hpp"
-#include "model/predict/limited_call.hpp"
 #include "model/timing/shared/chain_interval.hpp"
 #include "model/timing/shared/energy_timing.hpp"
 #include "workloads/ir/two_batches.hpp"
@@ -77,6 +77,7 @@ Request for_calls(Request request) {
   request.output_len = 2;
   request.batch = std::max(1, request.attention_dp);  // one for each rank
   if (request.pp > 1) request.in_flight = kManyInFlight;
+  request.images = request.image_size = request.image_width = 0;  // their tower is a call apart
   return request;
 }
 
@@ -89,6 +90,9 @@ GpuStepTimer::GpuStepTimer(const Request& request, bool exact)
       exact_(exact),
       dense_axis_(kDenseTokens) {
   check_served(resolved_.model);
+  check_served_images(request, resolved_.model);
+  if (request.images > 0)
+    images_ = std::make_unique<ImageTimer>(request, resolved_, factors_, energy_, exact);
   keep_one_of_each_kind();
   keep_attention_of_each_kind();
   for (int stage = 0; stage < stages(); ++stage) {
@@ -247,16 +251,7 @@ GpuStepTimer::StageParts GpuStepTimer::run(const Executed& network, Phase phase,
   one.model.max_seq_len = std::max(one.model.max_seq_len, kv_len);
   Graph graph = build_gpu_generation_graph(one, phase, tokens, kv_len, one.request.tp);
   if (network.attention_alone) graph = up_to_attention(graph);
-  GpuCall call{graph, one.precision, one.system.spec, factors_};
-  call.heads_share_keys = one.heads_share_keys;
-  call.chunks_share_keys = one.chunks_share_keys;
-  call.fusion = one.fusion;
-  call.launch = one.launch;
-  call.sustained_clock = one.sustained_clock;
-  call.exact = exact_;
-  const ClockLimits limits{one.system.spec.device.power, one.power_limit, one.clock_share,
-                           one.less_power};
-  const GpuCallResult result = run_within(call, energy_, limits);
+  const GpuCallResult result = run_step_call(step_call(one, graph, factors_, exact_), one, energy_);
   std::unordered_map<std::string_view, const Op*> ops;
   for (const Op& op : graph.ops()) ops.emplace(op.name, &op);
   StageParts all(network.counts.size());
@@ -395,6 +390,12 @@ StepTime GpuStepTimer::time(const StepShape& shape, int stage) {
   time.energy += Joules(all.layers_j + some.head_j);
   const std::int64_t devices = std::max(1, resolved_.request.tp) * context_ranks();
   keep_limit(time);
+  if (shape.images > 0 && stage == 0) {
+    const CallCost encoded = images_->encode(shape.images);
+    time.images = encoded.time;
+    time.image_launches = images_->launches();
+    time.energy += encoded.energy;
+  }
   time.energy = time.energy * static_cast<double>(devices);
   if (stage + 1 < stages()) time.handover = handover(tokens);
   return time;

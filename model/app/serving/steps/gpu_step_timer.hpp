@@ -40,6 +40,7 @@
 
 #include "calib/fitted/shared/energy_factors.hpp"
 #include "model/app/request/gpu_request.hpp"
+#include "model/app/serving/steps/image_timer.hpp"
 #include "model/app/serving/steps/layer_kinds.hpp"
 #include "model/app/serving/steps/lazy_grid.hpp"
 #include "model/serving/step_timer.hpp"
@@ -68,6 +69,7 @@ class GpuStepTimer : public StepTimer {
   WorkerMemory memory(std::int64_t max_tokens, int stage) const;
   // From one worker to another, over the links of the two.
   const std::vector<std::string>& notes() const { return notes_; }
+  const ImageTimer* images() const { return images_.get(); }  // null: prompts have none
   // Groups of GPUs of a worker that each have sequences of their own.
   int ranks() const;
   // In some layer keys and values are made of latents (MLA).
@@ -136,6 +138,7 @@ class GpuStepTimer : public StepTimer {
   // With --two-batch: what is exchanged while nothing computes, by the same sizes.
   std::vector<LazyGrid> exposed_in_decode_;
   std::vector<LazyGrid> exposed_in_chunk_;
+  std::unique_ptr<ImageTimer> images_;
   std::vector<std::string> notes_;
   std::pair<double, double> interval80_{1, 1};
   bool has_interval_ = false;

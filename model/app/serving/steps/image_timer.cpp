@@ -1,0 +1,66 @@
+#include "model/app/serving/steps/image_timer.hpp"
+
+#include <algorithm>
+
+#include "model/app/request/prompt_images.hpp"
+#include "model/predict/limited_call.hpp"
+#include "model/timing/shared/energy_timing.hpp"
+
+namespace foretell {
+namespace {
+
+constexpr GridAxis kImages{8, 8};
+
+PatchedImage image_of(const Request& request, const ModelConfig& model) {
+  Request sized = request;
+  fill_image_size(sized, model);
+  return prompt_image(sized, model);
+}
+
+}  // namespace
+
+ImageTimer::ImageTimer(const Request& request, const GpuRequest& resolved,
+                       const GpuFactors& factors, const BoardEnergy& energy, bool exact)
+    : resolved_(resolved),
+      factors_(factors),
+      energy_(energy),
+      exact_(exact),
+      images_(request.images),
+      image_(image_of(request, resolved.model)),
+      costs_(kImages, kImages, exact,
+             [this](std::int64_t images, std::int64_t /*one*/) { return run(images); }) {}
+
+CallCost ImageTimer::run(std::int64_t images) {
+  Graph graph =
+      build_image_tower(resolved_.model, images, image_, std::max(1, resolved_.request.tp));
+  apply_precision(resolved_.precision, &graph);
+  const GpuCallResult result =
+      run_step_call(step_call(resolved_, graph, factors_, exact_), resolved_, energy_);
+  launches_ = static_cast<double>(result.kernels.size());
+  CallCost cost;
+  for (const KernelRun& kernel : result.kernels) cost.time += kernel.exposed;
+  for (const OperatorMetrics& done : result.metrics.operators)
+    cost.energy += added_energy(done.work, done.duration, done.clock, energy_.asked);
+  return cost;
+}
+
+GpuCall step_call(const GpuRequest& resolved, const Graph& graph, const GpuFactors& factors,
+                  bool exact) {
+  GpuCall call{graph, resolved.precision, resolved.system.spec, factors};
+  call.heads_share_keys = resolved.heads_share_keys;
+  call.chunks_share_keys = resolved.chunks_share_keys;
+  call.fusion = resolved.fusion;
+  call.launch = resolved.launch;
+  call.sustained_clock = resolved.sustained_clock;
+  call.exact = exact;
+  return call;
+}
+
+GpuCallResult run_step_call(const GpuCall& call, const GpuRequest& resolved,
+                            const BoardEnergy& energy) {
+  const ClockLimits limits{resolved.system.spec.device.power, resolved.power_limit,
+                           resolved.clock_share, resolved.less_power};
+  return run_within(call, energy, limits);
+}
+
+}  // namespace foretell
