@@ -258,7 +258,7 @@ inline std::vector<RequestField> request_field_rows() {
         "of networks that make videos (default: as their publishers run them)"}
           .range(1, kMaxFrames)
           .takes("N"),
-      F{&S::images, "images", "images", "{} images",
+      F{&S::images, "images", "images", "images {}",
         "in every prompt, of networks that read them; their tokens are part of --input-len"}
           .range(1, kMaxFrames)
           .takes("N")

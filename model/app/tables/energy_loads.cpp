@@ -34,7 +34,7 @@ std::vector<double> read_shares(const Node& node, const char* what) {
 }
 
 EnergyLoad read_energy_load(const Node& node) {
-  node.only_keys({"prompt", "cached", "answers", "requests"}, "loads");
+  node.only_keys({"prompt", "cached", "images", "answers", "requests"}, "loads");
   EnergyLoad load;
   const Node& prompt = node.required("prompt", "loads");
   load.prompt = required_number(prompt, "tokens", 1, kMostTokens);
@@ -42,6 +42,14 @@ EnergyLoad read_energy_load(const Node& node) {
   load.prompts = shares == nullptr ? std::vector<double>{1} : read_shares(*shares, "prompt");
   if (const Node* cached = node.find("cached"))
     load.cached = required_number(*cached, "value", 0, 1);
+  if (const Node* images = node.find("images")) {
+    const auto count = [images](const char* key, std::int64_t most) {
+      return images->required(key, "images").as_integer(key, 1, most);
+    };
+    load.images = count("number", kMaxFrames);
+    load.image_height = count("height", kMaxPixels);
+    load.image_width = count("width", kMaxPixels);
+  }
   load.answers =
       read_shares(node.required("answers", "loads").required("shares", "answers"), "answers");
   const Node& requests = node.required("requests", "loads");
@@ -78,6 +86,9 @@ void EnergyLoad::ask(double mean_answer, std::int64_t places, int ranks,
   request.prefix_share = beside ? 1 - (1 - cached) / static_cast<double>(times) : cached;
   request.max_batch = std::max<std::int64_t>(1, places / ranks);
   request.full_places = places;
+  request.machine.images = images;
+  request.machine.image_size = image_height;
+  request.machine.image_width = image_width == image_height ? 0 : image_width;
 }
 
 std::map<std::string, EnergyLoad> read_energy_loads(const Node& section) {

@@ -16,6 +16,9 @@ struct EnergyLoad {
   double prompt = 1;            // mean tokens
   std::vector<double> prompts;  // equally likely lengths, as shares of it
   double cached = 0;            // share of them that requests before have left in the cache
+  std::int64_t images = 0;      // in every prompt, of this size
+  std::int64_t image_height = 0;
+  std::int64_t image_width = 0;
   std::vector<double> answers;  // likewise, of the mean that a row states
   std::int64_t requests = 0;    // of the data set
   // How often it is sent where the server has up to this many places.
