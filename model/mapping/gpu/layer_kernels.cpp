@@ -61,6 +61,7 @@ std::optional<LayerKernels::Chosen> LayerKernels::find(const Wanted& wanted) con
   for (const auto* kernels : layer_choice().kernels(wanted.operation, factors_.library().id)) {
     if (kernels->most_tokens > 0 && wanted.tokens > kernels->most_tokens) continue;
     if (wanted.exchanged && !kernels->exchanged) continue;
+    if (wanted.spread && !kernels->spread) continue;
     for (const std::string& last : wanted.tables) {
       for (const std::string& kernel : kernels->kernels) {
         std::string table = kernels->tables_of + ' ' + kernel + (last.empty() ? "" : ' ' + last);
@@ -103,6 +104,7 @@ const LayerKernels::Chosen* LayerKernels::choose(const Wanted& wanted) {
   std::string key = wanted.operation + '\n' + wanted.type + '\n' + wanted.tables.front();
   if (wanted.tokens > 0) key += '\n' + std::to_string(wanted.tokens);
   if (wanted.exchanged) key += "\nexchanged";
+  if (wanted.spread) key += "\nspread";
   auto known = chosen_.find(key);
   if (known == chosen_.end()) known = chosen_.emplace(std::move(key), find(wanted)).first;
   return known->second ? &*known->second : nullptr;
@@ -145,6 +147,7 @@ bool LayerKernels::add_experts(const ExpertShape& shape, DType compute, DType we
   if (type == nullptr) return false;
   Wanted wanted{"experts", "experts", type->type, type->tables};
   wanted.exchanged = shape.exchanged;
+  wanted.spread = shape.held > 0 && shape.held < shape.experts;
   const Chosen* chosen = nullptr;
   if (!shape.gated) {
     wanted.operation += " without a gate";

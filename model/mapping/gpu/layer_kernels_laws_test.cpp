@@ -67,6 +67,24 @@ TEST_F(LayerKernelsOfNetworks, ExpertsReadTheirWeightsOnceAndHaveAnInterval) {
   EXPECT_EQ(op.note, "") << "fitted on this chip to the library's own table";
 }
 
+// vLLM on Hopper, FP8 in blocks: other kernels where GPUs hold some of the experts than where each
+// has a share of all, whatever was asked before.
+TEST_F(LayerKernelsOfNetworks, KernelsOfExpertsFollowHowTheyAreDivided) {
+  const GpuFactors of_vllm(device, "", {}, "vllm");
+  LayerKernels kernels(device, of_vllm, Bytes(10e9));
+  const auto note_of = [&](std::int64_t held) {
+    ExpertShape shape = experts(4);
+    shape.held = held;
+    shape.rows.assign(static_cast<std::size_t>(held), 4);
+    MappedOp op;
+    EXPECT_TRUE(kernels.add_experts(shape, DType::kFp8, DType::kFp8Block, op));
+    return op.note;
+  };
+  EXPECT_THAT(note_of(256), HasSubstr("fp8moe_triton"));
+  EXPECT_THAT(note_of(32), HasSubstr("fp8moe_flashinfer_cutlass"));
+  EXPECT_THAT(note_of(256), HasSubstr("fp8moe_triton"));
+}
+
 TEST_F(LayerKernelsOfNetworks, MoreRowsAndMoreKeysTakeNoLessTime) {
   double before = 0;
   for (const std::int64_t rows : {1, 8, 64, 512, 4096}) {
