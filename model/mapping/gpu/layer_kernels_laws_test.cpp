@@ -85,6 +85,23 @@ TEST_F(LayerKernelsOfNetworks, KernelsOfExpertsFollowHowTheyAreDivided) {
   EXPECT_THAT(note_of(256), HasSubstr("fp8moe_triton"));
 }
 
+// Kernels of TensorRT-LLM for FP8 in blocks on B200 stand last in its list, those for FP8 with one
+// scale before them: the type counts first.
+TEST_F(LayerKernelsOfNetworks, KernelsOfTheTypeComeBeforeThoseOfOneLikeIt) {
+  const GpuDeviceSpec b200 = GpuCatalog().load("b200-sxm").spec.device;
+  const GpuFactors of_trtllm(b200, "", {}, "trtllm");
+  LayerKernels kernels(b200, of_trtllm, Bytes(10e9));
+  const auto note_of = [&](bool exchanged) {
+    ExpertShape shape = experts(4);
+    shape.exchanged = exchanged;
+    MappedOp op;
+    EXPECT_TRUE(kernels.add_experts(shape, DType::kFp8, DType::kFp8Block, op));
+    return op.note;
+  };
+  EXPECT_EQ(note_of(false), "") << "the first choice of this type";
+  EXPECT_THAT(note_of(true), testing::Not(HasSubstr("cutlass")));
+}
+
 TEST_F(LayerKernelsOfNetworks, MoreRowsAndMoreKeysTakeNoLessTime) {
   double before = 0;
   for (const std::int64_t rows : {1, 8, 64, 512, 4096}) {
