@@ -22,6 +22,16 @@ std::int64_t count_or_none(const Node& entry, const char* key) {
   return found == nullptr ? 0 : found->as_integer(key, 1, kMaxCount);
 }
 
+bool yes_unless_no(const Node& entry, const char* key) {
+  const Node* found = entry.find(key);
+  if (found == nullptr) return true;
+  const std::string text = found->as_text(key);
+  if (text != "yes" && text != "no") {
+    throw UserError(found->where() + ": " + key + ": must be yes or no, not '" + text + "'");
+  }
+  return text == "yes";
+}
+
 LayerTypeChoice read_type_choice(const Node& node) {
   node.only_keys({"compute", "weights", "type", "tables"}, "types");
   return {node.required("compute", "types").as_text("compute"),
@@ -47,7 +57,7 @@ LayerKernelChoice::LayerKernelChoice() {
 
 void LayerKernelChoice::read_operation(const Node& node) {
   node.only_keys({"operation", "library", "tables_of", "kernels", "most_tokens", "sms", "exchanged",
-                  "why", "source"},
+                  "spread", "why", "source"},
                  "operations");
   LayerOperationChoice choice;
   choice.operation = node.required("operation", "operations").as_text("operation");
@@ -57,12 +67,8 @@ void LayerKernelChoice::read_operation(const Node& node) {
   choice.kernels = words_of(node, "kernels");
   choice.most_tokens = count_or_none(node, "most_tokens");
   choice.sms = count_or_none(node, "sms");
-  if (const Node* exchanged = node.find("exchanged")) {
-    const std::string text = exchanged->as_text("exchanged");
-    if (text != "yes" && text != "no")
-      throw UserError(exchanged->where() + ": exchanged: must be yes or no, not '" + text + "'");
-    choice.exchanged = text == "yes";
-  }
+  choice.exchanged = yes_unless_no(node, "exchanged");
+  choice.spread = yes_unless_no(node, "spread");
   const bool known =
       std::find(stands_in_.begin(), stands_in_.end(), choice.library) != stands_in_.end();
   if (!known) {

@@ -25,6 +25,7 @@ struct LayerOperationChoice {
   std::int64_t most_tokens = 0;      // that it takes; 0: any number
   std::int64_t sms = 0;              // that an exchange takes; 0: all
   bool exchanged = true;             // also for tokens that an exchange has brought
+  bool spread = true;                // also where each GPU holds some of the experts
 };
 
 class LayerKernelChoice {

@@ -58,17 +58,26 @@ std::optional<LayerKernels::Chosen> LayerKernels::find(const Wanted& wanted) con
   const KernelFactorsLibrary& library = factors_.tables()->kernels(wanted.folder);
   std::vector<std::string> tables;
   std::map<std::string, std::int64_t> sms;
-  for (const auto* kernels : layer_choice().kernels(wanted.operation, factors_.library().id)) {
-    if (kernels->most_tokens > 0 && wanted.tokens > kernels->most_tokens) continue;
-    if (wanted.exchanged && !kernels->exchanged) continue;
-    for (const std::string& last : wanted.tables) {
-      for (const std::string& kernel : kernels->kernels) {
-        std::string table = kernels->tables_of + ' ' + kernel + (last.empty() ? "" : ' ' + last);
-        if (!library.knows(table)) continue;
-        sms.emplace(table, kernels->sms);
-        tables.push_back(std::move(table));
-      }
+  const auto add = [&](const LayerOperationChoice& kernels, const std::string& last) {
+    if (kernels.most_tokens > 0 && wanted.tokens > kernels.most_tokens) return;
+    if (wanted.exchanged && !kernels.exchanged) return;
+    if (wanted.spread && !kernels.spread) return;
+    for (const std::string& kernel : kernels.kernels) {
+      std::string table = kernels.tables_of + ' ' + kernel + (last.empty() ? "" : ' ' + last);
+      if (!library.knows(table)) continue;
+      sms.emplace(table, kernels.sms);
+      tables.push_back(std::move(table));
     }
+  };
+  // Of one library those of the type itself come before those of a type like it.
+  const auto all = layer_choice().kernels(wanted.operation, factors_.library().id);
+  for (auto first = all.begin(); first != all.end();) {
+    const auto end = std::find_if(
+        first, all.end(), [&](const auto* other) { return other->library != (*first)->library; });
+    for (const std::string& last : wanted.tables) {
+      for (auto one = first; one != end; ++one) add(**one, last);
+    }
+    first = end;
   }
   LayerType type = layer_facts().type(wanted.type);
   if (device_.matrix_rate.count(type.rate) == 0 && !type.other_rate.empty()) {
@@ -103,6 +112,7 @@ const LayerKernels::Chosen* LayerKernels::choose(const Wanted& wanted) {
   std::string key = wanted.operation + '\n' + wanted.type + '\n' + wanted.tables.front();
   if (wanted.tokens > 0) key += '\n' + std::to_string(wanted.tokens);
   if (wanted.exchanged) key += "\nexchanged";
+  if (wanted.spread) key += "\nspread";
   auto known = chosen_.find(key);
   if (known == chosen_.end()) known = chosen_.emplace(std::move(key), find(wanted)).first;
   return known->second ? &*known->second : nullptr;
@@ -145,6 +155,7 @@ bool LayerKernels::add_experts(const ExpertShape& shape, DType compute, DType we
   if (type == nullptr) return false;
   Wanted wanted{"experts", "experts", type->type, type->tables};
   wanted.exchanged = shape.exchanged;
+  wanted.spread = shape.held > 0 && shape.held < shape.experts;
   const Chosen* chosen = nullptr;
   if (!shape.gated) {
     wanted.operation += " without a gate";

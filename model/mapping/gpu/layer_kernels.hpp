@@ -76,6 +76,7 @@ class LayerKernels {
     std::vector<std::string> tables;
     std::int64_t tokens = 0;
     bool exchanged = false;
+    bool spread = false;  // each GPU holds some of the experts
   };
   bool add_chosen_latent(const LatentShape& shape, MappedOp& op);
   const Chosen* choose(const Wanted& wanted);

@@ -67,6 +67,41 @@ TEST_F(LayerKernelsOfNetworks, ExpertsReadTheirWeightsOnceAndHaveAnInterval) {
   EXPECT_EQ(op.note, "") << "fitted on this chip to the library's own table";
 }
 
+// vLLM on Hopper, FP8 in blocks: other kernels where GPUs hold some of the experts than where each
+// has a share of all, whatever was asked before.
+TEST_F(LayerKernelsOfNetworks, KernelsOfExpertsFollowHowTheyAreDivided) {
+  const GpuFactors of_vllm(device, "", {}, "vllm");
+  LayerKernels kernels(device, of_vllm, Bytes(10e9));
+  const auto note_of = [&](std::int64_t held) {
+    ExpertShape shape = experts(4);
+    shape.held = held;
+    shape.rows.assign(static_cast<std::size_t>(held), 4);
+    MappedOp op;
+    EXPECT_TRUE(kernels.add_experts(shape, DType::kFp8, DType::kFp8Block, op));
+    return op.note;
+  };
+  EXPECT_THAT(note_of(256), HasSubstr("fp8moe_triton"));
+  EXPECT_THAT(note_of(32), HasSubstr("fp8moe_flashinfer_cutlass"));
+  EXPECT_THAT(note_of(256), HasSubstr("fp8moe_triton"));
+}
+
+// Kernels of TensorRT-LLM for FP8 in blocks on B200 stand last in its list, those for FP8 with one
+// scale before them: the type counts first.
+TEST_F(LayerKernelsOfNetworks, KernelsOfTheTypeComeBeforeThoseOfOneLikeIt) {
+  const GpuDeviceSpec b200 = GpuCatalog().load("b200-sxm").spec.device;
+  const GpuFactors of_trtllm(b200, "", {}, "trtllm");
+  LayerKernels kernels(b200, of_trtllm, Bytes(10e9));
+  const auto note_of = [&](bool exchanged) {
+    ExpertShape shape = experts(4);
+    shape.exchanged = exchanged;
+    MappedOp op;
+    EXPECT_TRUE(kernels.add_experts(shape, DType::kFp8, DType::kFp8Block, op));
+    return op.note;
+  };
+  EXPECT_THAT(note_of(false), HasSubstr("flashinfer_trtllm_moe fp8_block"));
+  EXPECT_THAT(note_of(true), HasSubstr("deepgemm fp8_block"));
+}
+
 TEST_F(LayerKernelsOfNetworks, MoreRowsAndMoreKeysTakeNoLessTime) {
   double before = 0;
   for (const std::int64_t rows : {1, 8, 64, 512, 4096}) {

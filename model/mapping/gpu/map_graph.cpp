@@ -399,7 +399,9 @@ class GpuMapper final : public FusedWalk<MappedOp> {
     layer.missing = l2_.missing(main.inputs[3], first.bytes());
     layer.copies = copies_between(layer.weights);
     const DType policy = mapping_.precision.matmul_compute;
-    const DType compute = size_of(first.dtype) > size_of(policy) ? first.dtype : policy;
+    // Weights that stay wide are computed in their type; scales of blocks make none wider.
+    const DType own = first.dtype == DType::kFp8Block ? DType::kFp8 : first.dtype;
+    const DType compute = size_of(own) > size_of(policy) ? own : policy;
     if (layers_.add_experts(layer.shape, compute, first.dtype, op)) return;
     lower_experts(products_, passes_, layer, op);
   }

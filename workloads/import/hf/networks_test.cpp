@@ -123,6 +123,45 @@ TEST(Networks, ExpertsAreSharedAmongRanks) {
   EXPECT_THROW(build_graph(config, binding), UserError);
 }
 
+// A norm over the heads of all ranks needs what each has, of queries and keys at once: one exchange
+// more in every layer, of two numbers for a token.
+TEST(Networks, NormsOverAllHeadsAreExchanged) {
+  const std::string text = R"({"model_type": "minimax_m2", "num_hidden_layers": 3,
+    "hidden_size": 3072, "num_attention_heads": 48, "num_key_value_heads": 8, "head_dim": 128,
+    "intermediate_size": 1536, "vocab_size": 200064, "num_experts_per_tok": 8,
+    "num_local_experts": 256, "max_position_embeddings": 196608, "rope_theta": 5000000,
+    "rotary_dim": 64, "qk_norm_type": "per_layer"})";
+  Binding binding;
+  binding.phase = Phase::kDecode;
+  binding.seq_len = 1;
+  binding.kv_len = 64;
+  binding.batch = 16;
+  const auto sums = [&](const std::string& network, int ranks) {
+    binding.tensor_parallel = ranks;
+    const Graph graph = build_graph(read_network(network), binding);
+    int small = 0;
+    int all = 0;
+    for (const Op& op : graph.ops()) {
+      if (op.kind != "AllReduce") continue;
+      ++all;
+      if (op.inputs.size() != 2) continue;
+      ++small;
+      for (const TensorId one : op.outputs) EXPECT_EQ(graph.tensor(one).shape, (Shape{16, 1, 1}));
+    }
+    return std::pair{all, small};
+  };
+  const std::string per_head = with(text, "per_layer", "per_head");
+  EXPECT_EQ(sums(text, 1), (std::pair{0, 0}));
+  EXPECT_EQ(sums(text, 4).second, 3);
+  EXPECT_EQ(sums(text, 4).first, sums(per_head, 4).first + 3);
+  EXPECT_EQ(sums(per_head, 4).second, 0);
+  binding.tensor_parallel = 4;
+  EXPECT_EQ(build_graph(read_network(text), binding).parameter_count() -
+                build_graph(read_network(per_head), binding).parameter_count(),
+            3 * (48 + 8) / 4 * 128 - 3 * 2 * 128)
+      << "weights of the norms: of a rank's heads, or of one";
+}
+
 TEST(Networks, FormatsOfWeightsAreRead) {
   const ModelConfig fp8 = read_network(kDeepSeek);
   EXPECT_EQ(fp8.checkpoint.dtype, "fp8");

@@ -107,8 +107,41 @@ std::int64_t cache_rows(const PartsContext& context, const MixerPart& part) {
   return std::min(rows, (window + ranks - 1) / ranks + more);
 }
 
-// Keys and values of this layer, or of the earlier one that it reads.
-PartsContext::Cache keys_and_values(PartsContext& context, TensorId x, const MixerPart& part) {
+// A norm over the heads of all ranks, each of which has some: they add up the means of the squares
+// of theirs, of queries and keys in one exchange.
+bool norms_over_ranks(const PartsContext& context, const MixerPart& part) {
+  return part.head_norm == HeadNorm::kWhole && context.binding->tensor_parallel > 1 &&
+         context.config->norm == Norm::kRmsNorm && !part.reads_earlier;
+}
+
+TensorId mean_square(PartsContext& context, const std::string& name, TensorId x) {
+  const TensorId squares = context.block->op(name + ".squares", "Mul", {x, x});
+  return context.block->op(name + ".mean", "ReduceMean", {squares},
+                           {{"axis", std::int64_t{-1}}, {"keep_dims", std::int64_t{1}}});
+}
+
+TensorId divided_by_root(PartsContext& context, const std::string& name, TensorId x,
+                         TensorId mean) {
+  BlockBuilder& block = *context.block;
+  const TensorId root = block.op(name + ".root", "Sqrt", {mean});
+  const TensorId even = block.op(name + ".divide", "Div", {x, root});
+  return block.op(name, "Mul", {even, block.weight(name + ".gamma", {block.shape(x).back()})});
+}
+
+void normalise_over_ranks(PartsContext& context, TensorId& q, TensorId& k) {
+  const std::int64_t ranks = context.binding->tensor_parallel;
+  const TensorId of_queries = mean_square(context, "attention.query.norm", q);
+  const TensorId of_keys = mean_square(context, "attention.key.norm", k);
+  const TensorId sums = context.block->op("attention.norm.all_reduce", "AllReduce",
+                                          {of_queries, of_keys}, {{"ranks", ranks}});
+  q = divided_by_root(context, "attention.query.norm", q, sums);
+  k = divided_by_root(context, "attention.key.norm", k, sums + 1);
+}
+
+// Keys and values of this layer, or of the earlier one that it reads; `normed` are keys that are
+// made already.
+PartsContext::Cache keys_and_values(PartsContext& context, TensorId x, const MixerPart& part,
+                                    TensorId normed = kNoId) {
   BlockBuilder& block = *context.block;
   const bool is_local = cached_window(part) > 0;
   if (part.reads_earlier) {
@@ -119,8 +152,8 @@ PartsContext::Cache keys_and_values(PartsContext& context, TensorId x, const Mix
   const auto project = [&](const std::string& name, std::int64_t columns) {
     return context.linear(name, x, part.kv_heads * columns, part.qkv_bias, kept);
   };
-  TensorId k = project("attention.key", part.head_dim);
-  const bool whole = part.head_norm == HeadNorm::kWhole;
+  TensorId k = normed != kNoId ? normed : project("attention.key", part.head_dim);
+  const bool whole = part.head_norm == HeadNorm::kWhole && normed == kNoId;
   const TensorId raw = k;
   if (whole) k = context.norm("attention.key.norm", k);
   k = block.split_heads("attention.key", k, part.kv_heads);
@@ -144,12 +177,18 @@ TensorId mix_grouped(PartsContext& context, TensorId x, const MixerPart& part) {
   const bool kept = keeps_attention(context);
   TensorId q =
       context.linear("attention.query", x, part.heads * part.head_dim, part.qkv_bias, kept);
-  if (part.head_norm == HeadNorm::kWhole) q = context.norm("attention.query.norm", q);
+  TensorId k = kNoId;
+  if (norms_over_ranks(context, part)) {
+    k = context.linear("attention.key", x, part.kv_heads * part.head_dim, part.qkv_bias, kept);
+    normalise_over_ranks(context, q, k);
+  } else if (part.head_norm == HeadNorm::kWhole) {
+    q = context.norm("attention.query.norm", q);
+  }
   q = block.split_heads("attention.query", q, part.heads);
   if (part.head_norm == HeadNorm::kPerHead) q = context.norm("attention.query.norm", q);
   Read read;
   read.q = context.rotated("attention.query.rotate", q, part.rotary_dim);
-  const PartsContext::Cache now = keys_and_values(context, x, part);
+  const PartsContext::Cache now = keys_and_values(context, x, part, k);
   read.k = now.keys;
   read.v = now.values;
   read.window = part.window;

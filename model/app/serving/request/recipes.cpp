@@ -52,16 +52,13 @@ std::int64_t rounded_up(std::int64_t count, std::int64_t whole) {
   return (count + whole - 1) / whole * whole;
 }
 
-std::string split_of(const ServedCells& cells, const std::string& kind, bool spreads_experts) {
-  const auto column = [&kind](const char* name) { return kind + "_" + name; };
-  const std::int64_t ranks = count_or(cells, column("attention_dp").c_str(), 1);
-  const std::int64_t all = ranks * count_in(cells, column("tp").c_str(), kMaxDevicesOfRow);
-  const std::int64_t stated = count_or(cells, column("moe_ep").c_str(), 1);
-  return fmt::format("tp={},pp={},workers={},attention-dp={},ep={}",
-                     count_in(cells, column("tp").c_str(), kMaxDevicesOfRow),
-                     count_or(cells, column("pp").c_str(), 1),
-                     count_or(cells, column("workers").c_str(), 1), ranks,
-                     spreads_experts && ranks > 1 ? all : stated);
+// A word of a file, one of `known`.
+std::string word_in(const Node& node, const char* key, const std::vector<std::string>& known) {
+  const std::string text = text_or_empty(node, key);
+  if (!text.empty() && std::find(known.begin(), known.end(), text) == known.end())
+    throw UserError(fmt::format("{}: {}: '{}' is not known; one of {}", node.where(), key, text,
+                                join(known, ", ")));
+  return text;
 }
 
 }  // namespace
@@ -71,7 +68,7 @@ Recipes Recipes::load() {
   const Node root = load_document(path, kRecipeFile);
   root.only_keys({"source", "networks", "systems", "precisions", "network_precisions", "lengths",
                   "requests_per_client", "warmed_since", "laboratory", "releases", "layer_releases",
-                  "limits", "places", "separate_workers"},
+                  "limits", "places", "separate_workers", "splits"},
                  "");
   Recipes recipes;
   recipes.networks_ = served_names(root, "networks");
@@ -134,7 +131,101 @@ Recipes Recipes::load() {
   const Node& separate = root.required("separate_workers", "");
   separate.only_keys({"spread_experts", "why", "source"}, "separate_workers");
   recipes.spread_experts_ = text_or_empty(separate, "spread_experts") == "yes";
+  recipes.read_splits(root.required("splits", ""));
   return recipes;
+}
+
+void Recipes::read_splits(const Node& section) {
+  section.only_keys({"source", "rows"}, "splits");
+  for (const Node& node : section.required("rows", "splits").items) {
+    node.only_keys({"framework", "network", "gpu", "precision", "since", "before", "workers", "isl",
+                    "osl", "tp", "concurrency_from", "attention", "experts", "why", "source"},
+                   "splits");
+    Split split;
+    split.framework = node.required("framework", "splits").as_text("framework");
+    split.network = text_or_empty(node, "network");
+    split.gpu = text_or_empty(node, "gpu");
+    split.precision = text_or_empty(node, "precision");
+    split.since = text_or_empty(node, "since");
+    split.before = text_or_empty(node, "before");
+    split.workers = word_in(node, "workers", {"all", "prefill", "decode"});
+    if (split.workers.empty()) split.workers = "all";
+    split.isl = whole_in(node, "isl");
+    split.osl = whole_in(node, "osl");
+    split.tp = whole_in(node, "tp");
+    split.concurrency_from = whole_in(node, "concurrency_from");
+    split.attention = word_in(node, "attention", {"own", "shared"});
+    split.experts = word_in(node, "experts", {"spread", "shared"});
+    if (split.attention.empty() && split.experts.empty())
+      throw UserError(node.where() + ": splits: states neither attention nor experts");
+    splits_.push_back(std::move(split));
+  }
+}
+
+const Recipes::Split* Recipes::split_of(const ServedCells& cells,
+                                        const std::string& workers) const {
+  if (served_cell(cells, "dump") == laboratory_) return nullptr;
+  const auto is = [&cells](const char* column, const std::string& wanted) {
+    return wanted.empty() || served_cell(cells, column) == wanted;
+  };
+  const auto counts = [&cells](const std::string& column, std::int64_t wanted) {
+    return wanted == 0 || count_or(cells, column.c_str(), 1) == wanted;
+  };
+  const std::string measured = served_cell(cells, "measured");
+  const std::int64_t clients = count_in(cells, "concurrency", kMaxClientsOfRow);
+  const auto length = [&cells](const char* column, std::int64_t wanted) {
+    return wanted == 0 || count_in(cells, column, kMaxTokensOfRow) == wanted;
+  };
+  for (const Split& one : splits_) {
+    const bool dated = measured >= one.since &&
+                       (one.before.empty() || (!measured.empty() && measured < one.before));
+    if (one.workers == workers && dated && clients >= one.concurrency_from &&
+        is("framework", one.framework) && is("model", one.network) && is("gpu", one.gpu) &&
+        is("precision", one.precision) && length("isl", one.isl) && length("osl", one.osl) &&
+        counts(workers == "all" ? "tp" : workers + "_tp", one.tp)) {
+      return &one;
+    }
+  }
+  return nullptr;
+}
+
+// Of a copy that computes prompts and tokens.
+void Recipes::divide_copy(const ServedCells& cells, ServeRequest& request) const {
+  std::int64_t tp = count_in(cells, "tp", kMaxDevicesOfRow);
+  std::int64_t ranks = count_or(cells, "attention_dp", 1);
+  std::int64_t experts = count_or(cells, "moe_ep", 1);
+  const std::int64_t gpus = tp * ranks;
+  if (const Split* known = split_of(cells, "all")) {
+    if (known->attention == "own") ranks = gpus;
+    if (known->attention == "shared") ranks = 1;
+    tp = gpus / ranks;
+    if (!known->experts.empty()) experts = known->experts == "spread" ? gpus : 1;
+  }
+  request.machine.tp = static_cast<int>(tp);
+  request.machine.pp = static_cast<int>(count_or(cells, "pp", 1));
+  request.attention_dp = static_cast<int>(ranks);
+  if (experts > 1) request.machine.ep = static_cast<int>(experts);
+}
+
+// Of workers for prompts, or for tokens.
+std::string Recipes::workers_of(const ServedCells& cells, const std::string& kind) const {
+  const auto column = [&kind](const char* name) { return kind + "_" + name; };
+  std::int64_t ranks = count_or(cells, column("attention_dp").c_str(), 1);
+  std::int64_t tp = count_in(cells, column("tp").c_str(), kMaxDevicesOfRow);
+  std::int64_t experts = count_or(cells, column("moe_ep").c_str(), 1);
+  const std::int64_t gpus = tp * ranks;
+  const Split* known = split_of(cells, kind);
+  if (known != nullptr && known->attention == "own") ranks = gpus;
+  if (known != nullptr && known->attention == "shared") ranks = 1;
+  tp = gpus / ranks;
+  if (known != nullptr && !known->experts.empty()) {
+    experts = known->experts == "spread" ? gpus : 1;
+  } else if (spread_experts_ && ranks > 1) {
+    experts = gpus;
+  }
+  return fmt::format("tp={},pp={},workers={},attention-dp={},ep={}", tp,
+                     count_or(cells, column("pp").c_str(), 1),
+                     count_or(cells, column("workers").c_str(), 1), ranks, experts);
 }
 
 void Recipes::read_places(const Node& section) {
@@ -265,17 +356,13 @@ ServeRequest Recipes::request_of(const ServedCells& cells) const {
   if (together && !in_laboratory && !measured.empty() && measured < warmed_since_)
     request.machine.set.emplace_back("engine.host.cold=yes");
   if (served_cell(cells, "mode") == "disagg") {
-    request.prefill = split_of(cells, "prefill", spread_experts_);
-    request.decode = split_of(cells, "decode", spread_experts_);
+    request.prefill = workers_of(cells, "prefill");
+    request.decode = workers_of(cells, "decode");
     const std::int64_t places = places_of(cells, request);
     if (places > 0) request.decode += fmt::format(",batch={}", places);
     return request;
   }
-  request.machine.tp = static_cast<int>(count_in(cells, "tp", kMaxDevicesOfRow));
-  request.machine.pp = static_cast<int>(count_or(cells, "pp", 1));
-  request.attention_dp = static_cast<int>(count_or(cells, "attention_dp", 1));
-  const auto experts = static_cast<int>(count_or(cells, "moe_ep", 1));
-  if (experts > 1) request.machine.ep = experts;
+  divide_copy(cells, request);
   return request;
 }
 

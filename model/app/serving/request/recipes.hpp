@@ -66,6 +66,29 @@ class Recipes {
     std::int64_t batch = 0;
   };
 
+  // How GPUs divide a copy where rows do not say it, or say what was mended later.
+  struct Split {
+    std::string framework;
+    std::string network;  // "": any; likewise below
+    std::string gpu;
+    std::string precision;
+    std::string since;  // a date
+    std::string before;
+    std::string workers;  // "all" of a copy that does both, "prefill", "decode"
+    std::int64_t isl = 0;
+    std::int64_t osl = 0;
+    std::int64_t tp = 0;
+    std::int64_t concurrency_from = 0;
+    std::string
+        attention;        // "own": each GPU has sequences of its own; "shared"; "": as the row says
+    std::string experts;  // "spread": each GPU holds some; "shared"; "": as the row says
+  };
+
+  void read_splits(const Node& section);
+  // Null where rows are right.
+  const Split* split_of(const ServedCells& cells, const std::string& workers) const;
+  void divide_copy(const ServedCells& cells, ServeRequest& request) const;
+  std::string workers_of(const ServedCells& cells, const std::string& kind) const;
   void read_places(const Node& section);
   // For each rank of a decode worker; 0 where no recipe is known.
   std::int64_t places_of(const ServedCells& cells, const ServeRequest& request) const;
@@ -90,6 +113,7 @@ class Recipes {
   std::string placed_network_;
   std::vector<Places> places_;
   bool spread_experts_ = false;  // over all ranks that have attention of their own
+  std::vector<Split> splits_;
 };
 
 // What the command line sets (PATH=VALUE) counts in place of what a recipe sets at the same path.

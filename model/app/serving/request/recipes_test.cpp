@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace foretell {
@@ -90,6 +91,46 @@ TEST(Recipes, RanksOfSeparateWorkersDivideTheExperts) {
   EXPECT_EQ(request.max_tokens, 131072);
   cells["concurrency"] = "8";
   EXPECT_EQ(recipes.request_of(cells).max_tokens, 16384);
+}
+
+// Scripts of 2025 chose how GPUs divide a network by clients and lengths, which rows do not say.
+TEST(Recipes, ScriptsDivideWhatRowsDoNotState) {
+  const Recipes recipes = Recipes::load();
+  const auto division = [&](const ServedCells& cells) {
+    const ServeRequest request = recipes.request_of(cells);
+    return std::tuple{request.machine.tp, request.attention_dp, request.machine.ep};
+  };
+  const int as_before = ServeRequest().machine.ep;
+  EXPECT_EQ(division(point("2025-11-02", "8", "1024")), (std::tuple{8, 1, as_before}));
+  EXPECT_EQ(division(point("2025-11-02", "16", "1024")), (std::tuple{8, 1, 8}));
+  EXPECT_EQ(division(point("2025-11-02", "255", "1024")), (std::tuple{8, 1, 8}));
+  EXPECT_EQ(division(point("2025-11-02", "256", "1024")), (std::tuple{1, 8, 8}));
+  EXPECT_EQ(division(point("2025-11-02", "33", "8192")), (std::tuple{1, 8, 8}));
+  EXPECT_EQ(division(point("2026-02-03", "256", "1024")), (std::tuple{8, 1, as_before}))
+      << "rows of later workflows are right";
+  ServedCells four = point("2025-11-02", "32", "1024");
+  four["tp"] = four["gpus"] = "4";
+  EXPECT_EQ(division(four), (std::tuple{4, 1, as_before}));
+  four["concurrency"] = "64";
+  EXPECT_EQ(division(four), (std::tuple{4, 1, 4}));
+  four["dump"] = "lab";
+  EXPECT_EQ(division(four), (std::tuple{4, 1, as_before})) << "not of these scripts";
+}
+
+TEST(Recipes, CorrectedRowsOfPromptWorkersCount) {
+  const Recipes recipes = Recipes::load();
+  ServedCells cells = point("2026-02-12", "128", "8192");
+  cells["precision"] = "fp8";
+  cells["mode"] = "disagg";
+  cells["prefill_tp"] = "1";
+  cells["prefill_attention_dp"] = cells["prefill_moe_ep"] = "8";
+  cells["decode_tp"] = "8";
+  cells["decode_moe_ep"] = "1";
+  const ServeRequest request = recipes.request_of(cells);
+  EXPECT_EQ(request.prefill, "tp=1,pp=1,workers=1,attention-dp=8,ep=1");
+  EXPECT_EQ(request.decode, "tp=8,pp=1,workers=1,attention-dp=1,ep=1");
+  cells["isl"] = "1024";
+  EXPECT_EQ(recipes.request_of(cells).prefill, "tp=1,pp=1,workers=1,attention-dp=8,ep=8");
 }
 
 TEST(Recipes, TheCommandLineCountsInPlaceOfTheRecipe) {
