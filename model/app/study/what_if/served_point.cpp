@@ -41,6 +41,7 @@ bool means_something(const RequestField& field) {
                                            "library",
                                            "library_release",
                                            "cp",
+                                           "ring",
                                            "redundant_experts",
                                            "two_batch"};
   for (const char* known : kKnown) {
