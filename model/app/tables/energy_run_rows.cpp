@@ -213,8 +213,10 @@ void EnergyRunBatch::predict_diffusion(PendingRun& run) const {
   const RunSummary summary = predict_(run.request.machine).summary;
   if (!summary.watts) throw UserError("no energy of this system is known");
   RowPrediction& prediction = run.prediction;
-  const Interval& watts = summary.interval80.at("watts");
-  prediction.values = {{"pred_watts_per_device", *summary.watts},
+  const Interval& all = summary.interval80.at("watts");
+  const double boards = std::max(1, run.request.machine.cp);
+  const Interval watts{all.low / boards, all.high / boards};
+  prediction.values = {{"pred_watts_per_device", *summary.watts / boards},
                        {"pred_lo_w", watts.low},
                        {"pred_hi_w", watts.high},
                        {"pred_latency_ms", summary.call_s * kMsPerSecondOfRuns}};
