@@ -10,6 +10,9 @@
 namespace foretell {
 namespace {
 
+constexpr double kNanosecond = 1e-9;
+constexpr double kMostNsPerPixel = 1e6;
+
 void set_option(Request& request, const char* option, const std::string& text) {
   const RequestField& field = request_field(option);
   set_count(field, request, parse_count("scenario", text, field.low, field.high));
@@ -51,13 +54,20 @@ void read_scenario(const std::string& scenario, Request& request) {
 }  // namespace
 
 DiffusionRuns read_diffusion_runs(const Node& section) {
-  section.only_keys({"library", "networks", "systems", "nodes", "precisions"}, "diffusion");
+  section.only_keys({"library", "networks", "systems", "nodes", "precisions", "file_ns_per_pixel"},
+                    "diffusion");
   DiffusionRuns runs;
   runs.networks = served_names(section, "networks");
   runs.systems = served_names(section, "systems");
   runs.nodes = served_names(section, "nodes");
   runs.precisions = served_names(section, "precisions");
   runs.library = section.required("library", "diffusion").as_text("library");
+  const Node& file = section.required("file_ns_per_pixel", "diffusion");
+  file.only_keys({"value", "source", "kind", "why"}, "file_ns_per_pixel");
+  runs.file_per_pixel =
+      Seconds(kNanosecond * parse_positive("file_ns_per_pixel",
+                                           file.required("value", "file_ns_per_pixel").as_text(""),
+                                           kMostNsPerPixel));
   return runs;
 }
 
@@ -75,6 +85,13 @@ Request diffusion_request(const DiffusionRuns& runs, const NamedCells& cells, co
   set_option(request, "batch", cells.text(row, "batch_or_concurrency"));
   read_scenario(cells.text(row, "scenario"), request);
   return request;
+}
+
+Seconds wait_for_files(const DiffusionRuns& runs, const Request& request) {
+  if (request.cp <= 1 || request.frames <= 1) return Seconds(0);
+  const double pixels = static_cast<double>(request.image_size * request.image_width) *
+                        static_cast<double>(request.frames);
+  return static_cast<double>(request.batch) * pixels * runs.file_per_pixel;
 }
 
 }  // namespace foretell

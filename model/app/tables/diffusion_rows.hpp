@@ -11,6 +11,7 @@
 #include "model/app/request/request_fields.hpp"
 #include "model/app/serving/request/served_cells.hpp"
 #include "model/app/tables/kernel_rows.hpp"
+#include "model/base/units.hpp"
 #include "model/config/document.hpp"
 
 namespace foretell {
@@ -21,6 +22,7 @@ struct DiffusionRuns {
   ServedNames nodes;  // for rows of several devices
   ServedNames precisions;
   std::string library;  // whose kernels the framework runs
+  Seconds file_per_pixel;
 };
 
 // Section `diffusion` of a recipe; UserError with file:line.
@@ -29,5 +31,8 @@ DiffusionRuns read_diffusion_runs(const Node& section);
 // UserError for a name that is not known, and for shares that do not make up the devices.
 Request diffusion_request(const DiffusionRuns& runs, const NamedCells& cells, const CsvRow& row,
                           const Request& defaults);
+
+// Of a request for rows, how long boards wait in it for the one that writes the file of the last.
+Seconds wait_for_files(const DiffusionRuns& runs, const Request& request);
 
 }  // namespace foretell

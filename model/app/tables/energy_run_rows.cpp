@@ -73,6 +73,14 @@ std::string figures_line(const ServeSummary& summary, int devices) {
                      summary.itl_s.p50 * kMsPerSecondOfRuns);
 }
 
+// What all boards of a call draw without work.
+double idle_watts_of(const RunSummary& summary) {
+  double joules = 0;
+  for (const EnergyPartRecord& part : summary.energy->parts)
+    if (part.kind == kActiveIdle) joules += part.joules;
+  return joules / summary.call_s;
+}
+
 RowPrediction run_prediction(const ServedLine& line) {
   RowPrediction prediction;
   prediction.error = line.error;
@@ -215,11 +223,17 @@ void EnergyRunBatch::predict_diffusion(PendingRun& run) const {
   RowPrediction& prediction = run.prediction;
   const Interval& all = summary.interval80.at("watts");
   const double boards = std::max(1, run.request.machine.cp);
-  const Interval watts{all.low / boards, all.high / boards};
-  prediction.values = {{"pred_watts_per_device", *summary.watts / boards},
+  const Seconds call(summary.call_s);
+  const Seconds time = call + wait_for_files(diffusion_, run.request.machine);
+  const double idle = idle_watts_of(summary);
+  const auto of_board = [&](double watts) {
+    return (idle + (watts - idle) * (call / time)) / boards;
+  };
+  const Interval watts{of_board(all.low), of_board(all.high)};
+  prediction.values = {{"pred_watts_per_device", of_board(*summary.watts)},
                        {"pred_lo_w", watts.low},
                        {"pred_hi_w", watts.high},
-                       {"pred_latency_ms", summary.call_s * kMsPerSecondOfRuns}};
+                       {"pred_latency_ms", time.value() * kMsPerSecondOfRuns}};
   prediction.intervals = {{"watts_per_device", {watts.low, watts.high}}};
 }
 
