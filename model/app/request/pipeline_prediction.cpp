@@ -87,7 +87,12 @@ class PipelinePrediction {
 
  private:
   void check_shared_tokens() const {
-    if (request_.cp <= 1) return;
+    if (request_.cp <= 1) {
+      if (request_.ring == 0) return;
+      throw UserError(model_.name +
+                      ": --ring says how the --cp GPUs of a network that removes noise attend; "
+                      "give --cp, too");
+    }
     for (const PipelinePart& part : model_.parts)
       if (has_tokens_to_share(WorkloadLibrary().load(part.workload))) return;
     throw UserError(model_.name +

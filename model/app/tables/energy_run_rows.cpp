@@ -23,6 +23,7 @@ namespace {
 
 constexpr const char* kRunRecipe = "hw/engines/recipes/energy_benchmark.yaml";
 constexpr const char* kUnderCap = "under power cap";
+constexpr const char* kBusyPart = "busy";
 constexpr const char* kDiffusionRun = "network/diffusion";
 constexpr std::int64_t kMostOfRun = 10'000'000;
 constexpr std::int64_t kMostDevices = 1024;
@@ -73,11 +74,11 @@ std::string figures_line(const ServeSummary& summary, int devices) {
                      summary.itl_s.p50 * kMsPerSecondOfRuns);
 }
 
-// What all boards of a call draw without work.
-double idle_watts_of(const RunSummary& summary) {
+// What all boards of a call draw in kernels that do no work, as those that wait in an exchange.
+double waiting_watts_of(const RunSummary& summary) {
   double joules = 0;
   for (const EnergyPartRecord& part : summary.energy->parts)
-    if (part.kind == kActiveIdle) joules += part.joules;
+    if (part.kind == kActiveIdle || part.kind == kBusyPart) joules += part.joules;
   return joules / summary.call_s;
 }
 
@@ -225,9 +226,9 @@ void EnergyRunBatch::predict_diffusion(PendingRun& run) const {
   const double boards = std::max(1, run.request.machine.cp);
   const Seconds call(summary.call_s);
   const Seconds time = call + wait_for_files(diffusion_, run.request.machine);
-  const double idle = idle_watts_of(summary);
+  const double waiting = waiting_watts_of(summary);
   const auto of_board = [&](double watts) {
-    return (idle + (watts - idle) * (call / time)) / boards;
+    return (waiting + (watts - waiting) * (call / time)) / boards;
   };
   const Interval watts{of_board(all.low), of_board(all.high)};
   prediction.values = {{"pred_watts_per_device", of_board(*summary.watts)},
