@@ -221,6 +221,13 @@ TEST(GpuBadInput, ContextParallelIsForPromptsOfDecoders) {
   request.cp = request.attention_dp = 2;
   request.batch = 2;
   EXPECT_THAT(message(request), HasSubstr("leave one of them out"));
+  request = request_on("h200-sxm-x8", "bf16");
+  request.workload = "hunyuan-video";
+  request.ring = 2;
+  EXPECT_THAT(message(request), HasSubstr("give --cp, too"));
+  request.cp = 4;
+  request.workload = "stable-diffusion-xl";
+  EXPECT_THAT(message(request), HasSubstr("none of its networks has tokens that --cp divides"));
   request = tokens_on("llama-3-8b");
   request.system = "inf2.xlarge";
   request.cp = 2;

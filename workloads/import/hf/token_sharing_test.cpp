@@ -116,8 +116,9 @@ TEST(TokenSharing, WhatCannotBeDividedIsSaid) {
   };
   EXPECT_THAT(refused(kWan, video_on(8, 3)), HasSubstr("--ring can be 2, 4, 8"));
   EXPECT_THAT(refused(kWan, video_on(8, 1)), HasSubstr("12 heads are not divided evenly"));
-  EXPECT_THAT(refused("sana1.5-4.8b-transformer", Binding{.context_parallel = 2}),
-              HasSubstr("linear attention"));
+  Binding image;
+  image.context_parallel = 2;
+  EXPECT_THAT(refused("sana1.5-4.8b-transformer", image), HasSubstr("linear attention"));
   Binding small = video_on(8, 0);
   small.image_size = small.image_width = 16;
   small.frames = 1;
