@@ -230,8 +230,9 @@ void EnergyRunBatch::predict_diffusion(PendingRun& run) const {
   const auto of_board = [&](double watts) {
     return (waiting + (watts - waiting) * (call / time)) / boards;
   };
-  const Interval watts{of_board(all.low), of_board(all.high)};
-  prediction.values = {{"pred_watts_per_device", of_board(*summary.watts)},
+  const double mean = of_board(*summary.watts);
+  const Interval watts{all.low / *summary.watts * mean, all.high / *summary.watts * mean};
+  prediction.values = {{"pred_watts_per_device", mean},
                        {"pred_lo_w", watts.low},
                        {"pred_hi_w", watts.high},
                        {"pred_latency_ms", time.value() * kMsPerSecondOfRuns}};
