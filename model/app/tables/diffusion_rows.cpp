@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "model/base/errors.hpp"
@@ -10,7 +11,7 @@
 namespace foretell {
 namespace {
 
-constexpr double kNanosecond = 1e-9;
+constexpr Seconds kNanosecond(1e-9);
 constexpr double kMostNsPerPixel = 1e6;
 
 void set_option(Request& request, const char* option, const std::string& text) {
@@ -54,20 +55,21 @@ void read_scenario(const std::string& scenario, Request& request) {
 }  // namespace
 
 DiffusionRuns read_diffusion_runs(const Node& section) {
-  section.only_keys({"library", "networks", "systems", "nodes", "precisions", "file_ns_per_pixel"},
-                    "diffusion");
+  section.only_keys(
+      {"library", "networks", "systems", "nodes", "precisions", "picture_ns_per_pixel"},
+      "diffusion");
   DiffusionRuns runs;
   runs.networks = served_names(section, "networks");
   runs.systems = served_names(section, "systems");
   runs.nodes = served_names(section, "nodes");
   runs.precisions = served_names(section, "precisions");
   runs.library = section.required("library", "diffusion").as_text("library");
-  const Node& file = section.required("file_ns_per_pixel", "diffusion");
-  file.only_keys({"value", "source", "kind", "why"}, "file_ns_per_pixel");
-  runs.file_per_pixel =
-      Seconds(kNanosecond * parse_positive("file_ns_per_pixel",
-                                           file.required("value", "file_ns_per_pixel").as_text(""),
-                                           kMostNsPerPixel));
+  constexpr const char* kPicture = "picture_ns_per_pixel";
+  const Node& picture = section.required(kPicture, "diffusion");
+  picture.only_keys({"value", "source", "kind", "why"}, kPicture);
+  runs.picture_per_pixel =
+      kNanosecond * parse_positive(kPicture, picture.required("value", kPicture).as_text(kPicture),
+                                   kMostNsPerPixel);
   return runs;
 }
 
@@ -87,11 +89,11 @@ Request diffusion_request(const DiffusionRuns& runs, const NamedCells& cells, co
   return request;
 }
 
-Seconds wait_for_files(const DiffusionRuns& runs, const Request& request) {
-  if (request.cp <= 1 || request.frames <= 1) return Seconds(0);
-  const double pixels = static_cast<double>(request.image_size * request.image_width) *
-                        static_cast<double>(request.frames);
-  return static_cast<double>(request.batch) * pixels * runs.file_per_pixel;
+Seconds pictures_on_host(const DiffusionRuns& runs, const Request& request) {
+  const double pixels = static_cast<double>(request.image_size) *
+                        static_cast<double>(request.image_width) *
+                        static_cast<double>(std::max<std::int64_t>(1, request.frames));
+  return static_cast<double>(request.batch) * pixels * runs.picture_per_pixel;
 }
 
 }  // namespace foretell

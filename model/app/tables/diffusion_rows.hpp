@@ -22,7 +22,7 @@ struct DiffusionRuns {
   ServedNames nodes;  // for rows of several devices
   ServedNames precisions;
   std::string library;  // whose kernels the framework runs
-  Seconds file_per_pixel;
+  Seconds picture_per_pixel;
 };
 
 // Section `diffusion` of a recipe; UserError with file:line.
@@ -32,7 +32,7 @@ DiffusionRuns read_diffusion_runs(const Node& section);
 Request diffusion_request(const DiffusionRuns& runs, const NamedCells& cells, const CsvRow& row,
                           const Request& defaults);
 
-// Of a request for rows, how long boards wait in it for the one that writes the file of the last.
-Seconds wait_for_files(const DiffusionRuns& runs, const Request& request);
+// How long the host makes pictures of what a request for rows leaves on the board.
+Seconds pictures_on_host(const DiffusionRuns& runs, const Request& request);
 
 }  // namespace foretell

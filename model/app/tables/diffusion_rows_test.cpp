@@ -23,7 +23,7 @@ DiffusionRuns video_runs() {
   runs.nodes = {{"H100", "h100-sxm-x8"}};
   runs.precisions = {{"bfloat16", "bf16"}};
   runs.library = "pytorch";
-  runs.file_per_pixel = Seconds(1e-6);
+  runs.picture_per_pixel = Seconds(1e-6);
   return runs;
 }
 
@@ -45,13 +45,13 @@ TEST(DiffusionRows, SharesOfBoardsAreRead) {
   EXPECT_EQ(video_row("1", "ulysses1 ring1").system, "h100-sxm");
 }
 
-TEST(DiffusionRows, BoardsWaitForTheFileOfAVideo) {
+TEST(DiffusionRows, TheHostMakesPicturesPixelByPixel) {
   const DiffusionRuns runs = video_runs();
-  EXPECT_DOUBLE_EQ(wait_for_files(runs, video_row("8", "ulysses4 ring2")).value(),
-                   2 * 480 * 832 * 81 * 1e-6);
-  EXPECT_EQ(wait_for_files(runs, video_row("1", "ulysses1 ring1")).value(), 0);
-  EXPECT_EQ(wait_for_files(runs, video_row("2", "ulysses2 ring1", "image 480x832 steps9")).value(),
-            0);
+  const double video = 2 * 480 * 832 * 81 * 1e-6;
+  EXPECT_DOUBLE_EQ(pictures_on_host(runs, video_row("8", "ulysses4 ring2")).value(), video);
+  EXPECT_DOUBLE_EQ(pictures_on_host(runs, video_row("1", "ulysses1 ring1")).value(), video);
+  const Request image = video_row("2", "ulysses2 ring1", "image 480x832 steps9");
+  EXPECT_DOUBLE_EQ(pictures_on_host(runs, image).value(), video / 81);
 }
 
 TEST(DiffusionRows, WhatIsWrongIsSaid) {

@@ -23,7 +23,6 @@ namespace {
 
 constexpr const char* kRunRecipe = "hw/engines/recipes/energy_benchmark.yaml";
 constexpr const char* kUnderCap = "under power cap";
-constexpr const char* kBusyPart = "busy";
 constexpr const char* kDiffusionRun = "network/diffusion";
 constexpr std::int64_t kMostOfRun = 10'000'000;
 constexpr std::int64_t kMostDevices = 1024;
@@ -74,11 +73,11 @@ std::string figures_line(const ServeSummary& summary, int devices) {
                      summary.itl_s.p50 * kMsPerSecondOfRuns);
 }
 
-// What all boards of a call draw in kernels that do no work, as those that wait in an exchange.
-double waiting_watts_of(const RunSummary& summary) {
+// What all boards of a call draw whatever runs on them.
+double idle_watts_of(const RunSummary& summary) {
   double joules = 0;
   for (const EnergyPartRecord& part : summary.energy->parts)
-    if (part.kind == kActiveIdle || part.kind == kBusyPart) joules += part.joules;
+    if (part.kind == kActiveIdle) joules += part.joules;
   return joules / summary.call_s;
 }
 
@@ -225,10 +224,10 @@ void EnergyRunBatch::predict_diffusion(PendingRun& run) const {
   const Interval& all = summary.interval80.at("watts");
   const double boards = std::max(1, run.request.machine.cp);
   const Seconds call(summary.call_s);
-  const Seconds time = call + wait_for_files(diffusion_, run.request.machine);
-  const double waiting = waiting_watts_of(summary);
+  const Seconds time = call + pictures_on_host(diffusion_, run.request.machine);
+  const double idle = idle_watts_of(summary);
   const auto of_board = [&](double watts) {
-    return (waiting + (watts - waiting) * (call / time)) / boards;
+    return (idle + (watts - idle) * (call / time)) / boards;
   };
   const double mean = of_board(*summary.watts);
   const Interval watts{all.low / *summary.watts * mean, all.high / *summary.watts * mean};

@@ -48,6 +48,12 @@ GpuCollective collective_of(const std::string& kind) {
   return GpuCollective::kReduceScatter;
 }
 
+// Filters of [out, in, frames, rows, columns].
+bool spans_frames(const Shape& filters) {
+  constexpr std::size_t kWithFrames = 5;
+  return filters.size() == kWithFrames && filters[2] > 1;
+}
+
 class GpuMapper final : public FusedWalk<MappedOp> {
  public:
   explicit GpuMapper(const GpuMapping& mapping)
@@ -209,6 +215,7 @@ class GpuMapper final : public FusedWalk<MappedOp> {
       return vector_convolution(fused, op);
     }
     product.is_convolution = is_forward;  // gradients of weights are deep and divided
+    product.over_frames = is_forward && spans_frames(weight.shape);
     product.copies = copies_between(weight.bytes());
     product.dram = dram_of(fused);
     product.output_bytes = output_bytes(fused);
