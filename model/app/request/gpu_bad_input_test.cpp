@@ -228,6 +228,15 @@ TEST(GpuBadInput, ContextParallelIsForPromptsOfDecoders) {
   request.cp = 4;
   request.workload = "stable-diffusion-xl";
   EXPECT_THAT(message(request), HasSubstr("none of its networks has tokens that --cp divides"));
+  request.workload = "stable-diffusion-3.5-medium-transformer";
+  request.ring = 0;
+  request.phase = "train-step";
+  EXPECT_THAT(message(request), HasSubstr("--cp is not modelled in training; leave it out"));
+  request.phase.clear();
+  request.workload = "hunyuan-video-transformer";
+  request.cp = 5;
+  request.ring = 1;
+  EXPECT_THAT(message(request), HasSubstr("24 heads are not divided evenly"));
   request = tokens_on("llama-3-8b");
   request.system = "inf2.xlarge";
   request.cp = 2;

@@ -172,6 +172,7 @@ class Fuser : private FusionWalk {
     if (passes == rules_.passes.end() || fused_.back().kind != FusedKind::kPass) return;
     FusedOp again = fused_.back();
     again.reads = again.writes;
+    again.is_again = true;
     for (int pass = 1; pass < passes->second; ++pass) fused_.push_back(again);
   }
 

@@ -69,6 +69,7 @@ struct AttentionDimensions {
 struct FusedOp {
   FusedKind kind = FusedKind::kPass;
   OpId main = kNoId;      // gives its name
+  bool is_again = false;  // a pass after the first of an operator that takes several
   std::vector<OpId> ops;  // every operator that is done when this is done
   std::vector<TensorAccess> reads;
   std::vector<TensorAccess> writes;
