@@ -225,6 +225,13 @@ TEST(GpuBadInput, ContextParallelIsForPromptsOfDecoders) {
   request.workload = "hunyuan-video";
   request.ring = 2;
   EXPECT_THAT(message(request), HasSubstr("give --cp, too"));
+  request.system = "trn1.2xlarge";
+  EXPECT_THAT(message(request), HasSubstr("--ring is modelled on GPUs alone"));
+  request.system = "h200-sxm-x8";
+  request.cp = 8;
+  request.dp = 2;
+  EXPECT_THAT(message(request), HasSubstr("--dp 2 and --cp 8 need 16 GPUs, but h200-sxm-x8 has 8"));
+  request.dp = 0;
   request.cp = 4;
   request.workload = "stable-diffusion-xl";
   EXPECT_THAT(message(request), HasSubstr("none of its networks has tokens that --cp divides"));

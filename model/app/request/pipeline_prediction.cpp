@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "hw/spec/gpu/gpu_catalog.hpp"
 #include "model/app/request/call_figures.hpp"
 #include "model/app/request/device_family.hpp"
 #include "model/app/request/energy_record.hpp"
@@ -87,17 +88,30 @@ class PipelinePrediction {
 
  private:
   void check_shared_tokens() const {
+    if (family_of(request_.system).name() != "gpu") return;  // its networks refuse it
     if (request_.cp <= 1) {
       if (request_.ring == 0) return;
       throw UserError(model_.name +
                       ": --ring says how the --cp GPUs of a network that removes noise attend; "
                       "give --cp, too");
     }
+    check_copies();
     for (const PipelinePart& part : model_.parts)
       if (has_tokens_to_share(WorkloadLibrary().load(part.workload))) return;
     throw UserError(model_.name +
                     ": none of its networks has tokens that --cp divides, as transformers that "
                     "remove noise have; leave it out");
+  }
+
+  // Before the networks that each GPU runs by itself count their own.
+  void check_copies() const {
+    const std::int64_t needed = std::int64_t{std::max(1, request_.dp)} * request_.cp;
+    const GpuSystemSpec system = GpuCatalog().load(request_.system).spec;
+    if (needed <= system.devices) return;
+    throw UserError(fmt::format(
+        "{}: --dp {} and --cp {} need {} GPUs, but {} has {}; lower one of them, or name a larger "
+        "system",
+        model_.name, std::max(1, request_.dp), request_.cp, needed, system.id, system.devices));
   }
 
   // Those of the request, else those of the pipeline.

@@ -43,13 +43,14 @@ TEST_P(SharedSamples, AreNotDoneInLessThanAShareOfTheTimeOfOneBoard) {
 TEST_P(SharedSamples, AreNotDoneFasterThanTheBusierOfTheirResources) {
   const RunRecord record = predict(shared_image(GetParam()));
   double flops = 0;
-  double sent = 0;  // to other boards
+  double sent = 0;  // to other boards, without the text
   double launches = 0;
-  const double away = 1 - 1.0 / GetParam();
+  constexpr double kSample = 4096 * 1536 * 2;  // bytes: tokens of 1536 channels in bf16
+  const double share = 1.0 / GetParam();
   for (const OperatorRecord& op : record.operators) {
     flops += op.flops;
     launches += 1;
-    if (op.op == "AllToAll") sent += op.bytes / 2 * away;
+    if (op.op == "AllToAll") sent += 4 * kSample * share * (1 - share);
   }
   EXPECT_GT(sent, 0);
   const double launch = kernel_libraries().of_networks("pytorch").per_launch->value();
@@ -95,7 +96,8 @@ TEST(ConvolutionsOverFrames, ReachNoMoreThanTheShareThatTheirLibraryStates) {
     request.dtype = "bf16";
     double best = 0;
     for (const OperatorRecord& op : predict(request).operators)
-      if (op.op == "Conv") best = std::max(best, op.flops / op.duration_s);
+      if (op.op == "Conv" && op.name.find(".conv") != std::string::npos)
+        best = std::max(best, op.flops / op.duration_s);
     return best / kDenseRate;
   };
   const double share = kernel_libraries().of_networks("pytorch").convolution_share.at("hopper");
