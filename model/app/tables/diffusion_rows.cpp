@@ -68,7 +68,8 @@ DiffusionRuns read_diffusion_runs(const Node& section) {
   const Node& picture = section.required(kPicture, "diffusion");
   picture.only_keys({"value", "source", "kind", "why"}, kPicture);
   runs.picture_per_pixel =
-      kNanosecond * parse_positive(kPicture, picture.required("value", kPicture).as_text(kPicture),
+      kNanosecond * parse_positive(fmt::format("{}: {}", picture.where(), kPicture),
+                                   picture.required("value", kPicture).as_text(kPicture),
                                    kMostNsPerPixel);
   return runs;
 }
