@@ -43,7 +43,9 @@ struct Scenario {
   int ep = 0;                      // groups of GPUs of a copy that each hold some of the experts
   int moe_tp = 0;        // GPUs that share the width of an expert; not stated: the rest of a copy
   int attention_dp = 0;  // groups of --tp GPUs of a copy that each have some of the sequences
-  int cp = 0;            // groups of --tp GPUs of a copy that each have some of a prompt's tokens
+  int cp =
+      0;  // groups of --tp GPUs of a copy that each have some of the tokens of a prompt or sample
+  int ring = 0;  // of --cp, GPUs that pass keys around; the rest of them divide heads
   std::int64_t redundant_experts = 0;  // copies of the most loaded experts, beside one of each
   bool two_batch = false;              // halves of a batch that exchange and compute in turns
   std::string experts;                 // how tokens choose experts (workloads/ir/routing.hpp)
@@ -328,10 +330,18 @@ inline std::vector<RequestField> request_field_rows() {
           .not_on("cpu", kGpusAlone),
       F{&S::cp, "cp", "cp", "cp {}",
         "groups of --tp GPUs of a copy that each have some of the tokens of a prompt, and of its "
-        "KV cache"}
+        "KV cache; or of the tokens of a sample that noise is removed from"}
           .range(1, kMaxWays)
           .takes("N")
           .tells(FieldSaid::kAboveOne)
+          .may_list()
+          .not_on("neuron", kGpusAlone)
+          .not_on("cpu", kGpusAlone),
+      F{&S::ring, "ring", "ring", "ring {}",
+        "of the --cp GPUs that remove noise, as many pass keys and values around (ring attention), "
+        "and the rest of them exchange tokens for heads (default: as few as heads allow)"}
+          .range(1, kMaxWays)
+          .takes("N")
           .may_list()
           .not_on("neuron", kGpusAlone)
           .not_on("cpu", kGpusAlone),

@@ -43,9 +43,11 @@ struct Binding {
   int attention_data_parallel = 1;     // groups of ranks that each have some of the sequences
   std::string routing = "random";      // of tokens to experts (workloads/ir/routing.hpp)
   std::int64_t redundant_experts = 0;  // copies of the most loaded ones, beside one of each
-  // Groups of tensor_parallel ranks that divide the tokens of a prompt and the rows of the cache;
-  // decoders only. The graph is the share of one of them (hf/context_parallel.hpp).
+  // Groups of tensor_parallel ranks that divide the tokens of a prompt and the rows of the cache,
+  // or ranks that divide the tokens of a sample that noise is removed from. The graph is the share
+  // of one of them (hf/context_parallel.hpp, hf/token_sharing.hpp).
   std::int64_t context_parallel = 1;
+  std::int64_t ring = 0;  // of the latter, ranks that keys go around; 0: as few as heads allow
   // The blocks of a pipeline stage, both included; decoders only. The first stage has the
   // embeddings and the last one the head, the others take and give hidden states.
   std::int64_t first_layer = 0;

@@ -146,7 +146,7 @@ void check_architecture(const Node& node, const char* key, const std::string& na
   try {
     gpu_architecture(name);
   } catch (const UserError& error) {
-    throw UserError(fmt::format("{}: one_head.{}: {}", node.where(), key, error.what()));
+    throw UserError(fmt::format("{}: {}: {}", node.where(), key, error.what()));
   }
 }
 
@@ -157,7 +157,8 @@ void read_small_groups(const Node& node, KernelLibrary& library) {
   reader.whole("below", small.below);
   reader.text("until", small.until);
   reader.finish();
-  if (!small.architecture.empty()) check_architecture(node, "small_groups", small.architecture);
+  if (!small.architecture.empty())
+    check_architecture(node, "one_head.small_groups", small.architecture);
   if (!small.architecture.empty() && small.below >= 2 && !small.until.empty()) return;
   throw UserError(node.where() +
                   ": one_head.small_groups: names an architecture, below how many query heads to a "
@@ -172,13 +173,33 @@ void read_chunked_keys(const Node& node, KernelLibrary& library) {
   reader.text("until", chunks.until);
   reader.text("except", chunks.except);
   reader.finish();
-  if (!chunks.except.empty()) check_architecture(node, "chunks", chunks.except);
+  if (!chunks.except.empty()) check_architecture(node, "one_head.chunks", chunks.except);
   if (chunks.since.empty() || chunks.until.empty() ||
       compare_releases(chunks.since, chunks.until) >= 0) {
     throw UserError(node.where() +
                     ": one_head.chunks: names two releases, the earlier first, and an architecture "
                     "it does not concern, as {since: \"0.21\", until: \"1.1\", except: NAME}");
   }
+}
+
+// By architecture of the board: shares of its dense rate.
+std::map<std::string, double> read_shares(const Node& root, const char* key) {
+  std::map<std::string, double> shares;
+  const Node* node = root.find(key);
+  if (node == nullptr) return shares;
+  RuleReader reader(*node, key);
+  for (const MapEntry& entry : node->entries) {
+    double& share = shares[entry.key];
+    reader.number(entry.key.c_str(), share);
+    check_architecture(*node, key, entry.key);
+    if (share > 0 && share <= 1) continue;
+    throw UserError(
+        fmt::format("{}: {}.{}: {:g} is not allowed; it must be above 0 and at most 1, a share of "
+                    "the dense rate",
+                    node->where(), key, entry.key, share));
+  }
+  reader.finish();
+  return shares;
 }
 
 KernelLibrary read_library(const fs::path& path, const Bibliography& bibliography) {
@@ -192,11 +213,27 @@ KernelLibrary read_library(const fs::path& path, const Bibliography& bibliograph
   if (const Node* builds_on = root.find("builds_on")) {
     library.builds_on = read_words(*builds_on, "builds_on");
   }
-  RuleReader reader(
-      root, "library",
-      {"id", "name", "source", "why", "builds_on", "releases", "products", "vector_products",
-       "collector", "attention", "attention_tiles", "attention_kernels", "collectives", "streams",
-       "asks_latents", "one_by_one", "attention_share", "host", "one_head"});
+  RuleReader reader(root, "library",
+                    {"id",
+                     "name",
+                     "source",
+                     "why",
+                     "builds_on",
+                     "releases",
+                     "products",
+                     "vector_products",
+                     "collector",
+                     "attention",
+                     "attention_tiles",
+                     "attention_kernels",
+                     "collectives",
+                     "streams",
+                     "asks_latents",
+                     "one_by_one",
+                     "attention_share",
+                     "convolution_share",
+                     "host",
+                     "one_head"});
   reader.flag("runs_networks", library.runs_networks);
   reader.flag("measured_alone", library.measured_alone);
   reader.text("custom_sums", library.custom_sums);
@@ -232,12 +269,8 @@ KernelLibrary read_library(const fs::path& path, const Bibliography& bibliograph
               fused);
   library.fused_attention = static_cast<Fused>(fused);
   reader.whole("fused_keys", library.fused_keys);
-  if (const Node* shares = root.find("attention_share")) {
-    RuleReader of_shares(*shares, "attention_share");
-    for (const MapEntry& entry : shares->entries)
-      of_shares.number(entry.key.c_str(), library.attention_share[entry.key]);
-    of_shares.finish();
-  }
+  library.attention_share = read_shares(root, "attention_share");
+  library.convolution_share = read_shares(root, "convolution_share");
   if (const Node* host = root.find("host")) read_host(*host, library);
   if (const Node* one_head = root.find("one_head")) {
     RuleReader of_one_head(*one_head, "one_head");

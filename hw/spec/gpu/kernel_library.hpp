@@ -16,6 +16,7 @@
 //   fused_attention: narrow          # one kernel in 16 bits and fewer; else products and a softmax
 //   fused_keys: 384                  # … up to this many keys
 //   attention_share: {blackwell: 0.16}  # of the dense rate, at most, that attention reaches there
+//   convolution_share: {hopper: 0.12}   # … that convolutions over frames reach
 //   host: {per_launch: 9 us}         # the host launches kernel by kernel and takes this long
 //   host: {per_launch: 9 us, longer: {Conv: 3.8}}  # … and this many times as long for an operator
 //   host: {per_call: 160 us}         # what it takes besides for a forward pass
@@ -86,9 +87,10 @@ struct KernelLibrary {
   bool strided_products = true;       // products read and write with strides
   enum class FusedAttention { kYes, kNo, kNarrow };
   FusedAttention fused_attention = FusedAttention::kYes;
-  std::int64_t fused_keys = 0;                    // 0: any
-  std::map<std::string, double> attention_share;  // … and the share of the dense rate, by chips
-  std::optional<Seconds> per_launch;              // of its host, which launches kernel by kernel
+  std::int64_t fused_keys = 0;                      // 0: any
+  std::map<std::string, double> attention_share;    // … and the share of the dense rate, by chips
+  std::map<std::string, double> convolution_share;  // … of convolutions over frames
+  std::optional<Seconds> per_launch;                // of its host, which launches kernel by kernel
   std::map<std::string, double> longer_launch;  // … this many times as long, by kind of operator
   Seconds per_call;                             // of its host, besides, for a forward pass
   Seconds per_prompt_layer;                     // … for a layer of a prompt

@@ -135,7 +135,7 @@ TEST(GpuLaws, HostsBesideOlderBoardsTakeLonger) {
   EXPECT_NEAR(gpu_call_of(request), 2 * ampere, 0.15 * ampere);
 }
 
-// PyTorch states 0.185 of the dense rate for chips with tensor memory, and nothing for others.
+// PyTorch states shares of the dense rate for Hopper and for chips with tensor memory.
 TEST(GpuLaws, AttentionReachesNoMoreThanTheShareThatItsLibraryStates) {
   Request request;
   request.workload = "stable-diffusion-3.5-medium";
@@ -151,10 +151,13 @@ TEST(GpuLaws, AttentionReachesNoMoreThanTheShareThatItsLibraryStates) {
     }
     return best;
   };
+  const auto& shares = kernel_libraries().of_networks(request.library).attention_share;
   const double b200 = attention_rate("b200-sxm") / 2250e12;
-  EXPECT_LE(b200, 0.185);
+  EXPECT_LE(b200, shares.at("blackwell"));
   EXPECT_GT(b200, 0.08);
-  EXPECT_GT(attention_rate("h100-sxm") / 989.4e12, 0.2);
+  const double h100 = attention_rate("h100-sxm") / 989.4e12;
+  EXPECT_LE(h100, shares.at("hopper"));
+  EXPECT_GT(h100, 0.2);
 }
 
 TEST(GpuLaws, LibrariesThatGroupLessHaveMoreKernels) {

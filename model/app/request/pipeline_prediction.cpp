@@ -4,12 +4,15 @@
 
 #include <algorithm>
 
+#include "hw/spec/gpu/gpu_catalog.hpp"
 #include "model/app/request/call_figures.hpp"
 #include "model/app/request/device_family.hpp"
 #include "model/app/request/energy_record.hpp"
 #include "model/app/request/intervals.hpp"
 #include "model/base/errors.hpp"
 #include "model/predict/queueing.hpp"
+#include "workloads/import/hf/diffusion_graph.hpp"
+#include "workloads/import/hf/token_sharing.hpp"
 #include "workloads/import/workload.hpp"
 
 namespace foretell {
@@ -21,8 +24,10 @@ struct PartPrediction {
   const PipelinePart* part = nullptr;
   RunRecord record;
   CallFigures figures;  // of the record
+  // Of the network for one that the pipeline states: with and without the text, tiles.
+  double repeats = 1;
 
-  double calls() const { return static_cast<double>(part->calls); }
+  double calls() const { return static_cast<double>(part->calls) * repeats; }
   Seconds time() const { return calls() * figures.call; }  // of all its calls
 };
 
@@ -51,6 +56,7 @@ class PipelinePrediction {
         model_(WorkloadLibrary().load(request.workload)),
         splits_(family_of(request.system).fixes_shapes()) {
     check_pipeline_options(request);
+    check_shared_tokens();
     take_sizes();
     if (splits_)
       copies_ = request.dp > 0 ? request.dp : std::max(1, cores_of(request) / kCoresPerGuidedCopy);
@@ -60,13 +66,16 @@ class PipelinePrediction {
     for (const PipelinePart& part : model_.parts) {
       RunRecord record = predict_part_(request_of(part));
       const CallFigures figures = figures_of(record.summary);
-      parts_.push_back({&part, std::move(record), figures});
+      parts_.push_back({&part, std::move(record), figures, repeats_of(part)});
     }
     const auto longest = std::max_element(
         parts_.begin(), parts_.end(),
         [](const PartPrediction& a, const PartPrediction& b) { return a.time() < b.time(); });
     RunRecord record = longest->record;
-    if (!splits_) copies_ = record.context.scenario.dp;
+    if (!splits_) {
+      const Scenario& scenario = record.context.scenario;
+      copies_ = scenario.dp / (scenario.cp > 1 ? 1 : std::max(1, request_.cp));
+    }
     describe(record.context);
     CallFigures whole = figures(longest->figures);
     mix_energy(whole);
@@ -78,6 +87,33 @@ class PipelinePrediction {
   }
 
  private:
+  void check_shared_tokens() const {
+    if (family_of(request_.system).name() != "gpu") return;  // its networks refuse it
+    if (request_.cp <= 1) {
+      if (request_.ring == 0) return;
+      throw UserError(model_.name +
+                      ": --ring says how the --cp GPUs of a network that removes noise attend; "
+                      "give --cp, too");
+    }
+    check_copies();
+    for (const PipelinePart& part : model_.parts)
+      if (has_tokens_to_share(WorkloadLibrary().load(part.workload))) return;
+    throw UserError(model_.name +
+                    ": none of its networks has tokens that --cp divides, as transformers that "
+                    "remove noise have; leave it out");
+  }
+
+  // Before the networks that each GPU runs by itself count their own.
+  void check_copies() const {
+    const std::int64_t needed = std::int64_t{std::max(1, request_.dp)} * request_.cp;
+    const GpuSystemSpec system = GpuCatalog().load(request_.system).spec;
+    if (needed <= system.devices) return;
+    throw UserError(fmt::format(
+        "{}: --dp {} and --cp {} need {} GPUs, but {} has {}; lower one of them, or name a larger "
+        "system",
+        model_.name, std::max(1, request_.dp), request_.cp, needed, system.id, system.devices));
+  }
+
   // Those of the request, else those of the pipeline.
   void take_sizes() {
     VisionConfig& sizes = model_.vision;
@@ -103,6 +139,15 @@ class PipelinePrediction {
     set_bands(*whole.energy);
   }
 
+  // Calls with and without the text that are apart; of decoders of videos, the tiles of all
+  // samples.
+  double repeats_of(const PipelinePart& part) const {
+    const ModelConfig network = WorkloadLibrary().load(part.workload);
+    if (network.diffusion.tiles.pixels > 0)
+      return static_cast<double>(request_.batch) * tiles_of_video(network, model_.vision);
+    return part.guided && part.one_by_one && !splits_ ? 2 : 1;
+  }
+
   Request request_of(const PipelinePart& part) const {
     Request request = request_;
     request.workload = part.workload;
@@ -113,15 +158,28 @@ class PipelinePrediction {
     if (splits_) {
       request.cores = 0;
       request.dp = part.guided ? kCoresPerGuidedCopy * copies_ : copies_;
-    } else if (part.guided) {
+    } else if (part.guided && !part.one_by_one) {
       request.batch *= 2;
     }
+    if (request_.cp > 1) share_tokens(part, request);
     return request;
+  }
+
+  // GPUs that share the tokens of a sample each run what has none to share, all of it.
+  void share_tokens(const PipelinePart& part, Request& request) const {
+    if (has_tokens_to_share(WorkloadLibrary().load(part.workload))) return;
+    request.cp = request.ring = 0;
+    if (request.dp > 0) request.dp *= request_.cp;
   }
 
   // The sizes of what the pipeline makes, for those parts that know images and videos.
   void take_sizes_of(const PipelinePart& part, Request& request) const {
     const ModelConfig network = WorkloadLibrary().load(part.workload);
+    if (network.diffusion.tiles.pixels > 0) {
+      request.image_size = request.image_width = request.frames = 0;
+      request.batch = 1;
+      return;
+    }
     const bool images = network.vision.image_size > 0;
     request.image_size = images ? model_.vision.image_size : 0;
     request.image_width = images && network.diffusion.scale > 1 ? model_.vision.image_width : 0;
@@ -141,6 +199,8 @@ class PipelinePrediction {
     scenario.frames = sizes.frames > 1 ? sizes.frames : 0;
     scenario.steps = request_.steps;
     scenario.dp = copies_;
+    scenario.cp = request_.cp;
+    scenario.ring = request_.ring;
     if (splits_) scenario.cores = kCoresPerGuidedCopy * copies_;
     scenario.in_flight = request_.in_flight;
     for (const PartPrediction& part : parts_) {
@@ -149,7 +209,7 @@ class PipelinePrediction {
         if (std::find(known.begin(), known.end(), note) == known.end())
           context.notes.push_back(note);
       }
-      context.notes.push_back(fmt::format("{}: {} x {:.4g} ms", part.part->name, part.part->calls,
+      context.notes.push_back(fmt::format("{}: {:.6g} x {:.4g} ms", part.part->name, part.calls(),
                                           part.figures.call.value() * 1e3));
     }
     context.notes.emplace_back("what the host does between the calls is not part of the time");

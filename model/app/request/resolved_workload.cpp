@@ -17,6 +17,7 @@
 #include "model/base/kept_inputs.hpp"
 #include "model/base/text.hpp"
 #include "model/mapping/gpu/narrow_activations.hpp"
+#include "workloads/import/hf/token_sharing.hpp"
 #include "workloads/import/workload_set.hpp"
 #include "workloads/ir/general_form.hpp"
 #include "workloads/ir/two_batches.hpp"
@@ -55,6 +56,23 @@ void check_images(const Request& request, const ModelConfig& model) {
     throw UserError(model.name + ": is one network; --steps is about pipelines, leave it out");
 }
 
+// Of networks that remove noise.
+void check_token_ranks(const Request& request, const ModelConfig& model) {
+  const bool divides_sample = model.family == Family::kPipeline || has_tokens_to_share(model);
+  if (request.ring > 0 && (request.cp <= 1 || !divides_sample)) {
+    throw UserError(model.name +
+                    ": --ring says how the --cp GPUs of a network that removes noise attend; " +
+                    (divides_sample ? "give --cp, too" : "leave it out"));
+  }
+  if (request.cp <= 1 || !has_tokens_to_share(model)) return;
+  if (trains(request))
+    throw UserError(model.name + ": --cp is not modelled in training; leave it out");
+  Binding binding;
+  binding.context_parallel = request.cp;
+  binding.ring = request.ring;
+  token_sharing(model, binding);
+}
+
 void check_supported(const Request& request, const ModelConfig& model) {
   if (request.image_size > 0 && model.vision.image_size == 0 && !reads_images(model)) {
     throw UserError(model.name + (model.family == Family::kOnnx
@@ -86,9 +104,14 @@ void check_supported(const Request& request, const ModelConfig& model) {
         ": generates no tokens; leave --input-len and --output-len out, and take `foretell "
         "run`: services are of networks that generate");
   }
-  if (request.cp > 1 && (model.family != Family::kDecoder || request.input_len == 0)) {
+  check_token_ranks(request, model);
+  const bool divides_sample = model.family == Family::kPipeline || has_tokens_to_share(model);
+  if (request.cp > 1 && !divides_sample &&
+      (model.family != Family::kDecoder || request.input_len == 0)) {
     throw UserError(
-        model.name + ": --cp divides the prompts of decoders that generate tokens; " +
+        model.name +
+        ": --cp divides the prompts of decoders that generate tokens, and the tokens of "
+        "transformers that remove noise; " +
         (model.family == Family::kDecoder ? "give --input-len and --output-len, or " : "") +
         "leave --cp out");
   }
@@ -403,6 +426,8 @@ Binding binding_of(const ResolvedWorkload& resolved) {
   binding.image_size = request.image_size;
   binding.image_width = request.image_width;
   binding.frames = request.frames;
+  binding.context_parallel = std::max(1, request.cp);
+  binding.ring = request.ring;
   binding.dimensions = request.dimensions;
   binding.part = request.part;
   for (const auto& [name, text] : request.trips) {

@@ -1,5 +1,8 @@
 #include "model/app/tables/diffusion_rows.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <vector>
 
 #include "model/base/errors.hpp"
@@ -8,9 +11,27 @@
 namespace foretell {
 namespace {
 
+constexpr Seconds kNanosecond(1e-9);
+constexpr double kMostNsPerPixel = 1e6;
+
 void set_option(Request& request, const char* option, const std::string& text) {
   const RequestField& field = request_field(option);
   set_count(field, request, parse_count("scenario", text, field.low, field.high));
+}
+
+// "ulysses4 ring2".
+void read_shares(const std::string& text, Request& request) {
+  Request heads;  // as many as divide them
+  for (const std::string& word : split(text, ' ')) {
+    constexpr std::string_view kHeads = "ulysses";
+    constexpr std::string_view kRing = "ring";
+    if (starts_with(word, kHeads)) set_option(heads, "cp", word.substr(kHeads.size()));
+    if (starts_with(word, kRing)) set_option(request, "ring", word.substr(kRing.size()));
+  }
+  request.dp = 1;
+  if (heads.cp > 0 && request.ring > 0 && heads.cp * request.ring == request.cp) return;
+  throw UserError(fmt::format("tp: '{}' does not make up {} devices; write ulysses{} ring1", text,
+                              request.cp, request.cp));
 }
 
 // The words after the first, which says what is made.
@@ -34,12 +55,22 @@ void read_scenario(const std::string& scenario, Request& request) {
 }  // namespace
 
 DiffusionRuns read_diffusion_runs(const Node& section) {
-  section.only_keys({"library", "networks", "systems", "precisions"}, "diffusion");
+  section.only_keys(
+      {"library", "networks", "systems", "nodes", "precisions", "picture_ns_per_pixel"},
+      "diffusion");
   DiffusionRuns runs;
   runs.networks = served_names(section, "networks");
   runs.systems = served_names(section, "systems");
+  runs.nodes = served_names(section, "nodes");
   runs.precisions = served_names(section, "precisions");
   runs.library = section.required("library", "diffusion").as_text("library");
+  constexpr const char* kPicture = "picture_ns_per_pixel";
+  const Node& picture = section.required(kPicture, "diffusion");
+  picture.only_keys({"value", "source", "kind", "why"}, kPicture);
+  runs.picture_per_pixel =
+      kNanosecond * parse_positive(fmt::format("{}: {}", picture.where(), kPicture),
+                                   picture.required("value", kPicture).as_text(kPicture),
+                                   kMostNsPerPixel);
   return runs;
 }
 
@@ -47,17 +78,23 @@ Request diffusion_request(const DiffusionRuns& runs, const NamedCells& cells, co
                           const Request& defaults) {
   Request request = defaults;
   request.workload = looked_up(runs.networks, "model", cells.text(row, "model"));
-  request.system = looked_up(runs.systems, "device", cells.text(row, "device"));
   request.dtype = looked_up(runs.precisions, "dtype", cells.text(row, "dtype"));
   request.library = runs.library;
-  const std::string devices = cells.text(row, "n_devices");
-  if (devices != "1") {
-    throw UserError("n_devices: " + devices +
-                    " that share the tokens of a sample are not modelled; rows of one device are");
-  }
+  set_option(request, "cp", cells.text(row, "n_devices"));
+  const bool alone = request.cp == 1;
+  request.system =
+      looked_up(alone ? runs.systems : runs.nodes, "device", cells.text(row, "device"));
+  if (!alone) read_shares(cells.text(row, "tp"), request);
   set_option(request, "batch", cells.text(row, "batch_or_concurrency"));
   read_scenario(cells.text(row, "scenario"), request);
   return request;
+}
+
+Seconds pictures_on_host(const DiffusionRuns& runs, const Request& request) {
+  const double pixels = static_cast<double>(request.image_size) *
+                        static_cast<double>(request.image_width) *
+                        static_cast<double>(std::max<std::int64_t>(1, request.frames));
+  return static_cast<double>(request.batch) * pixels * runs.picture_per_pixel;
 }
 
 }  // namespace foretell

@@ -73,6 +73,14 @@ std::string figures_line(const ServeSummary& summary, int devices) {
                      summary.itl_s.p50 * kMsPerSecondOfRuns);
 }
 
+// What all boards of a call draw whatever runs on them.
+double idle_watts_of(const RunSummary& summary) {
+  double joules = 0;
+  for (const EnergyPartRecord& part : summary.energy->parts)
+    if (part.kind == kActiveIdle) joules += part.joules;
+  return joules / summary.call_s;
+}
+
 RowPrediction run_prediction(const ServedLine& line) {
   RowPrediction prediction;
   prediction.error = line.error;
@@ -213,11 +221,20 @@ void EnergyRunBatch::predict_diffusion(PendingRun& run) const {
   const RunSummary summary = predict_(run.request.machine).summary;
   if (!summary.watts) throw UserError("no energy of this system is known");
   RowPrediction& prediction = run.prediction;
-  const Interval& watts = summary.interval80.at("watts");
-  prediction.values = {{"pred_watts_per_device", *summary.watts},
+  const Interval& all = summary.interval80.at("watts");
+  const double boards = std::max(1, run.request.machine.cp);
+  const Seconds call(summary.call_s);
+  const Seconds time = call + pictures_on_host(diffusion_, run.request.machine);
+  const double idle = idle_watts_of(summary);
+  const auto of_board = [&](double watts) {
+    return (idle + (watts - idle) * (call / time)) / boards;
+  };
+  const double mean = of_board(*summary.watts);
+  const Interval watts{all.low / *summary.watts * mean, all.high / *summary.watts * mean};
+  prediction.values = {{"pred_watts_per_device", mean},
                        {"pred_lo_w", watts.low},
                        {"pred_hi_w", watts.high},
-                       {"pred_latency_ms", summary.call_s * kMsPerSecondOfRuns}};
+                       {"pred_latency_ms", time.value() * kMsPerSecondOfRuns}};
   prediction.intervals = {{"watts_per_device", {watts.low, watts.high}}};
 }
 

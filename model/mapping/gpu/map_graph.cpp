@@ -48,6 +48,12 @@ GpuCollective collective_of(const std::string& kind) {
   return GpuCollective::kReduceScatter;
 }
 
+// Filters of [out, in, frames, rows, columns].
+bool spans_frames(const Shape& filters) {
+  constexpr std::size_t kWithFrames = 5;
+  return filters.size() == kWithFrames && filters[2] > 1;
+}
+
 class GpuMapper final : public FusedWalk<MappedOp> {
  public:
   explicit GpuMapper(const GpuMapping& mapping)
@@ -209,6 +215,7 @@ class GpuMapper final : public FusedWalk<MappedOp> {
       return vector_convolution(fused, op);
     }
     product.is_convolution = is_forward;  // gradients of weights are deep and divided
+    product.over_frames = is_forward && spans_frames(weight.shape);
     product.copies = copies_between(weight.bytes());
     product.dram = dram_of(fused);
     product.output_bytes = output_bytes(fused);
@@ -276,15 +283,17 @@ class GpuMapper final : public FusedWalk<MappedOp> {
     PassWork work;
     work.name = graph_.op(fused.main).kind;
     const bool is_chain = mapping_.fusion.passes.count(heaviest.kind) > 0;  // of passes
-    work.operation =
-        is_chain && is_norm(heaviest) ? "norm pass" : pass_operation(heaviest, operand);
+    const bool of_norm = is_chain && is_norm(heaviest);
+    const bool adds_up = !of_norm || !fused.is_again;  // one pass of a norm does
+    work.operation = of_norm ? "norm pass" : pass_operation(heaviest, operand);
+    if (!adds_up) work.operation = "element-wise";
     work.element_bytes = size_of(operand.dtype).value();
     for (const TensorAccess& access : fused.writes) {
       const double elements = access.bytes / size_of(graph_.tensor(access.tensor).dtype);
       work.rows = std::max(work.rows, static_cast<std::int64_t>(elements));
     }
     const std::int64_t width = pass_row(heaviest, operand.shape);
-    if (width > 1 && work.rows % width == 0) {
+    if (adds_up && width > 1 && work.rows % width == 0) {
       work.columns = width;
       work.rows /= width;
     }

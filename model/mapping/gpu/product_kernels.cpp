@@ -99,6 +99,23 @@ ProductKernels::ProductKernels(const GpuDeviceSpec& device, const GpuFactors& fa
 
 ProductKernels::~ProductKernels() = default;
 
+ProductKernels::Kind ProductKernels::kind_of(const Product& product) {
+  if (product.over_frames) return Kind::kOverFrames;
+  if (product.is_convolution) return Kind::kConvolution;
+  return product.batch > 1 ? Kind::kMany : Kind::kOne;
+}
+
+// Convolutions over frames reach no more of the dense rate than the library states for these chips.
+GemmFactors ProductKernels::factors_for(const std::string& type, Kind kind) const {
+  GemmFactors factors = factors_.gemm(type, kind == Kind::kMany);
+  if (kind != Kind::kOverFrames) return factors;
+  const auto& shares = factors_.library().convolution_share;
+  const auto share = shares.find(device_.architecture);
+  if (share != shares.end())
+    factors.mma_efficiency = std::min(factors.mma_efficiency, share->second);
+  return factors;
+}
+
 // TensorRT's convolutions (xmma_fprop_implicit_gemm_…) walk the whole depth in one thread block;
 // where that leaves SMs idle it takes smaller tiles.
 ProductKernels::Kernels& ProductKernels::kernels_of(const std::string& type, Kind kind,
@@ -111,8 +128,8 @@ ProductKernels::Kernels& ProductKernels::kernels_of(const std::string& type, Kin
   GemmLibrary library = factors_.on_vector_pipe(type)
                             ? vector_library(device_.architecture, batched)
                             : gemm_library(device_.architecture, factors_.library().id, type);
-  if (kind == Kind::kConvolution) library.max_split = 1;
-  kernels = std::make_unique<Kernels>(device_, stored, library, factors_.gemm(type, batched),
+  if (kind == Kind::kConvolution || kind == Kind::kOverFrames) library.max_split = 1;
+  kernels = std::make_unique<Kernels>(device_, stored, library, factors_for(type, kind),
                                       factors_.gemm_interval80(type, batched));
   return *kernels;
 }
@@ -126,10 +143,7 @@ const GemmType& ProductKernels::type(const std::string& type) {
 }
 
 void ProductKernels::add(const Product& product, MappedOp& op) {
-  const Kind kind = product.is_convolution ? Kind::kConvolution
-                    : product.batch > 1    ? Kind::kMany
-                                           : Kind::kOne;
-  Kernels& kernels = kernels_of(product.type, kind, product.output_bytes);
+  Kernels& kernels = kernels_of(product.type, kind_of(product), product.output_bytes);
   const GemmTiming& timing = kernels.timing;
   const GemmShape all = shape_of_all(product, kernels.library);
   GemmTimes chosen = kernels.fastest_of(all, product.copies);

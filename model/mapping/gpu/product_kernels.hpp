@@ -26,6 +26,7 @@ struct Product {
   int copies = 1;                  // of weights like these that are used until these are used again
   double output_bytes = 0;         // of an element that is written; 0: as in the tables of its type
   bool is_convolution = false;     // whose kernels never divide the depth
+  bool over_frames = false;        // … and whose filters span frames, too
   std::vector<std::int64_t> rows;  // of each of the products, where they differ; m is their mean
 };
 
@@ -45,7 +46,9 @@ class ProductKernels {
 
  private:
   struct Kernels;
-  enum class Kind { kOne, kMany, kConvolution };
+  enum class Kind { kOne, kMany, kConvolution, kOverFrames };
+  static Kind kind_of(const Product& product);
+  GemmFactors factors_for(const std::string& type, Kind kind) const;
   Kernels& kernels_of(const std::string& type, Kind kind, double output_bytes = 0);
   // Returns the time of the matrix pipe.
   Seconds note_bounds(const Kernels& kernels, const Product& product, const GemmTimes& chosen,

@@ -163,10 +163,16 @@ class Fuser : private FusionWalk {
 
   // The passes of an operator after its first, each over its result.
   void pass_again(const Op& op) {
-    const auto passes = rules_.passes.find(op.kind);
+    const auto function = op.attributes.find("function");
+    const std::string* name =
+        function == op.attributes.end() ? nullptr : std::get_if<std::string>(&function->second);
+    auto passes = rules_.passes.find(op.kind);
+    if (name != nullptr && passes == rules_.passes.end())
+      passes = rules_.passes.find(op.kind + "." + *name);
     if (passes == rules_.passes.end() || fused_.back().kind != FusedKind::kPass) return;
     FusedOp again = fused_.back();
     again.reads = again.writes;
+    again.is_again = true;
     for (int pass = 1; pass < passes->second; ++pass) fused_.push_back(again);
   }
 

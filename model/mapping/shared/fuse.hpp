@@ -69,6 +69,7 @@ struct AttentionDimensions {
 struct FusedOp {
   FusedKind kind = FusedKind::kPass;
   OpId main = kNoId;      // gives its name
+  bool is_again = false;  // a pass after the first of an operator that takes several
   std::vector<OpId> ops;  // every operator that is done when this is done
   std::vector<TensorAccess> reads;
   std::vector<TensorAccess> writes;
@@ -78,7 +79,7 @@ struct FusedOp {
 
 struct FusionRules {
   bool groups = true;
-  std::map<std::string, int> passes = {};  // of an operator that takes more than one, by its kind
+  std::map<std::string, int> passes = {};  // of one that takes more, by kind or kind.function
   bool epilogues = true;            // products take bias, activation and residual, else a pass does
   bool strides = true;              // products read and write with strides
   bool attention = true;            // scores, softmax and context are one kernel …

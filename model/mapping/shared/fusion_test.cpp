@@ -86,7 +86,9 @@ TEST(OneByOne, AnOperatorOfSeveralPassesReadsItsResultAgain) {
   const std::vector<FusedOp> passes = fuse_kernels(graph, one_by_one({{"Gelu", 3}}));
   ASSERT_EQ(passes.size(), 3U);
   EXPECT_EQ(passes[0].reads.front().tensor, x);
+  EXPECT_FALSE(passes[0].is_again);
   for (std::size_t i = 1; i < passes.size(); ++i) {
+    EXPECT_TRUE(passes[i].is_again);
     EXPECT_EQ(passes[i].reads.front().tensor, passes[0].writes.front().tensor);
     EXPECT_EQ(bytes_of(passes[i].writes), 2.0 * 128 * 256);
   }

@@ -25,6 +25,7 @@ class CrossDenoiser {
           b_.graph().add_input("positions", {1, b_.tokens(), config_.hidden}, DType::kFp32);
       x = b_.op("add_position", "Add", {x, sines});
     }
+    x = b_.own_share("tokens", x);
     for (std::int64_t i = 0; i < config_.layers; ++i) {
       const std::string scope = "block." + std::to_string(i);
       b_.enter(scope, scope, static_cast<std::int32_t>(i));
@@ -39,6 +40,7 @@ class CrossDenoiser {
     const std::int64_t patch = config_.vision.patch;
     const DiffusionConfig& diffusion = config_.diffusion;
     x = b_.linear("projection", x, patch * patch * diffusion.patch_frames * diffusion.out_channels);
+    x = b_.all_shares("tokens", x);
     b_.graph().mark_output(denoiser_.packed ? x : b_.unpatched(x));
     return std::move(b_.graph());
   }
@@ -66,6 +68,7 @@ class CrossDenoiser {
     text_ = b_.linear("text.1", b_.activation("text.activation", wide, Activation::kGeluTanh),
                       config_.hidden);
     if (denoiser_.linear_attention) text_ = b_.normalise("text.norm", text_, Norm::kRmsNorm);
+    if (denoiser_.divides_text) text_ = b_.own_text("text", text_);
   }
 
   // Tokens of the second encoder as wide as those of the first and after them; the mean of them
@@ -144,7 +147,7 @@ class CrossDenoiser {
     } else {
       q = b_.rotated(name + ".query", q);
       k = b_.rotated(name + ".key", k);
-      y = attend(&b_, name, q, k, v, {});
+      y = b_.attended(name, {q, k, v});
     }
     return b_.linear(name + ".output", y, config_.hidden);
   }
@@ -156,7 +159,9 @@ class CrossDenoiser {
     if (denoiser_.rotary_cross) q = b_.rotated(name + ".query", q);
     const TensorId k = b_.project_normed(name + ".key", text_, config_.hidden, heads, true);
     const TensorId v = b_.project(name + ".value", text_, config_.hidden, heads, true);
-    return b_.linear(name + ".output", attend(&b_, name, q, k, v, {}), config_.hidden);
+    const bool divided = b_.shape(text_)[1] < config_.diffusion.text_length;
+    const TensorId y = divided ? b_.attended(name, {q, k, v}) : attend(&b_, name, q, k, v, {});
+    return b_.linear(name + ".output", y, config_.hidden);
   }
 
   // Without a softmax keys meet values first, in FP32: relu(q) (relu(k)^T v), over the sum of the

@@ -32,12 +32,53 @@ std::int64_t frames_in_tokens(const ModelConfig& config, const Binding& binding)
 }  // namespace
 
 DenoiserBuilder::DenoiserBuilder(const ModelConfig& config, const Binding& binding)
-    : LatentBuilder(config.name, 1), config_(config), batch_(binding.batch) {
+    : LatentBuilder(config.name, 1),
+      config_(config),
+      sharing_(token_sharing(config, binding)),
+      batch_(binding.batch) {
   const std::int64_t patch = config.vision.patch;
   const LatentSize latent = latent_size(config, binding, patch);
   height_ = latent.height / patch;
   width_ = latent.width / patch;
   frames_ = frames_in_tokens(config, binding);
+  if (sharing_.ranks > tokens()) {
+    throw UserError(fmt::format("{}: its {} tokens are fewer than --cp {}; lower it", config.name,
+                                tokens(), sharing_.ranks));
+  }
+}
+
+TensorId DenoiserBuilder::own_share(const std::string& name, TensorId x) {
+  if (sharing_.ranks == 1) return x;
+  if (const std::int64_t added = own_tokens() * sharing_.ranks - tokens(); added > 0)
+    x = op(name + ".pad", "Pad", {x}, {{"pads", Shape{0, 0, 0, 0, added, 0}}});
+  return op(name + ".share", "Slice", {x},
+            {{"axis", std::int64_t{1}}, {"begin", std::int64_t{0}}, {"end", own_tokens()}});
+}
+
+TensorId DenoiserBuilder::all_shares(const std::string& name, TensorId x) {
+  if (sharing_.ranks == 1) return x;
+  const std::int64_t padded = own_tokens() * sharing_.ranks;
+  x = op(name + ".all_gather", "AllGather", {x},
+         {{"axis", std::int64_t{1}}, {"ranks", sharing_.ranks}, {"size", padded}});
+  if (padded == tokens()) return x;
+  return op(name + ".unpad", "Slice", {x},
+            {{"axis", std::int64_t{1}}, {"begin", std::int64_t{0}}, {"end", tokens()}});
+}
+
+std::int64_t DenoiserBuilder::text_rows(std::int64_t length) const {
+  return length % sharing_.ranks == 0 ? length / sharing_.ranks : length;
+}
+
+TensorId DenoiserBuilder::own_text(const std::string& name, TensorId x) {
+  const std::int64_t rows = text_rows(shape(x)[1]);
+  if (rows == shape(x)[1]) return x;
+  return op(name + ".share", "Slice", {x},
+            {{"axis", std::int64_t{1}}, {"begin", std::int64_t{0}}, {"end", rows}});
+}
+
+TensorId DenoiserBuilder::attended(const std::string& name, const SharedHeads& own) {
+  if (sharing_.ranks == 1) return attend(this, name, own.q, own.k, own.v, {});
+  return attend_shared(*this, sharing_, name, own);
 }
 
 TensorId DenoiserBuilder::patches_of_image() {

@@ -6,6 +6,7 @@
 
 #include "workloads/import/hf/attention.hpp"
 #include "workloads/import/hf/latent_builder.hpp"
+#include "workloads/import/hf/token_sharing.hpp"
 #include "workloads/import/workload.hpp"
 
 namespace foretell {
@@ -17,7 +18,9 @@ class DenoiserBuilder : public LatentBuilder {
 
   std::int64_t batch() const { return batch_; }
   std::int64_t tokens() const { return frames_ * height_ * width_; }  // of an image or video
-  std::int64_t height() const { return height_; }                     // in tokens
+  // Those that this rank has, where several share them.
+  std::int64_t own_tokens() const { return (tokens() + sharing_.ranks - 1) / sharing_.ranks; }
+  std::int64_t height() const { return height_; }  // in tokens
   std::int64_t width() const { return width_; }
 
   // The latent image [batch, channels, height, width] by a convolution as wide as its stride:
@@ -25,6 +28,14 @@ class DenoiserBuilder : public LatentBuilder {
   TensorId patches_of_image();
   // Patches that come side by side, as pipelines pack them: [batch, tokens, hidden].
   TensorId packed_patches();
+  // Of all tokens [batch, tokens, ..], those of this rank, and of these all again.
+  TensorId own_share(const std::string& name, TensorId x);
+  TensorId all_shares(const std::string& name, TensorId x);
+  // Rows of a text of `length` that this rank has, where ranks divide texts, and these.
+  std::int64_t text_rows(std::int64_t length) const;
+  TensorId own_text(const std::string& name, TensorId x);
+  // Attention among the tokens of all ranks; all of them have the first `replicated` rows.
+  TensorId attended(const std::string& name, const SharedHeads& own);
   // Patches side by side again.
   TensorId unpatched(TensorId x);
 
@@ -59,6 +70,7 @@ class DenoiserBuilder : public LatentBuilder {
 
  private:
   const ModelConfig& config_;
+  TokenSharing sharing_;
   std::int64_t batch_;
   std::int64_t frames_ = 1;  // all in tokens
   std::int64_t height_ = 0;

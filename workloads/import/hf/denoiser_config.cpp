@@ -126,6 +126,7 @@ void read_wan(JsonFields& fields, ModelConfig* config) {
   denoiser.query_norm = QueryNorm::kRmsAcrossHeads;
   denoiser.rotary = denoiser.packed = true;
   denoiser.wide_norms = denoiser.wide_shifts = true;
+  denoiser.divides_text = true;  // xFuserWanAttnProcessor, XDIT in hw/sources.yaml
   read_size(fields, config, {480, 832, 81, 512});
 }
 

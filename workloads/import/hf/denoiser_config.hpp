@@ -42,6 +42,9 @@ struct DenoiserConfig {
   bool skips = false;             // blocks of the second half see those of the first
   bool cross_norm = false;        // a norm before the text is looked at
   bool qkv_bias = true;
+  // Ranks that share the tokens of a sample divide those of the text, too, and exchange in this
+  // attention as in that before it; else each looks at the whole text by itself.
+  bool divides_text = false;
   // For a second text encoder, whose tokens follow those of the first.
   std::int64_t second_text_width = 0;
   std::int64_t second_text_length = 0;

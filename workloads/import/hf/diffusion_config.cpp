@@ -83,6 +83,58 @@ void read_decoder(JsonFields& fields, ModelConfig* config) {
   diffusion.out_channels = fields.size("out_channels", kMaxWidth);
 }
 
+// Of both libraries' classes: sides of a tile and of a step, latent frames of a tile and of a step.
+constexpr TileConfig kWanTiles{256, 192, 1, 1, true};
+constexpr TileConfig kHunyuanTiles{256, 192, 5, 3, false};
+
+void read_video_decoder(JsonFields& fields, const TileConfig& tiles, ModelConfig* config) {
+  config->family = Family::kVision;
+  config->layers = config->heads = config->hidden = 1;
+  DiffusionConfig& diffusion = config->diffusion;
+  diffusion.tiles = tiles;
+  diffusion.frame_scale = 1;
+  for (const std::int64_t doubles : diffusion.depths) diffusion.frame_scale *= doubles > 0 ? 2 : 1;
+  diffusion.scale = std::int64_t{1} << (config->vision.widths.size() - 1);
+  diffusion.out_channels = fields.size_or("out_channels", kMaxWidth, 3);
+  config->vision.image_size = config->vision.image_width = tiles.pixels;
+  config->vision.frames = 1 + (tiles.latent_frames - 1) * diffusion.frame_scale;
+  if (tiles.pixel_stride % diffusion.scale != 0)
+    fields.problem("block_out_channels", "makes tiles of 256 pixels no whole latent ones");
+}
+
+void read_wan_decoder(JsonFields& fields, ModelConfig* config) {
+  const std::int64_t base = fields.size("base_dim", kMaxWidth);
+  config->vision.widths = fields.sizes("dim_mult", kMaxRepeats);
+  for (std::int64_t& width : config->vision.widths) width *= base;
+  config->diffusion.layers_per_block = fields.size("num_res_blocks", kMaxRepeats);
+  config->diffusion.in_channels = fields.size("z_dim", kMaxWidth);
+  // Of each level but the lowest, whether the step up from it doubles the frames.
+  config->diffusion.depths.assign(config->vision.widths.size(), 0);
+  const std::vector<bool> doubles = fields.flags("temperal_downsample");
+  if (doubles.size() + 1 != config->vision.widths.size()) {
+    fields.problem("temperal_downsample", "must have one entry less than dim_mult");
+  } else {
+    for (std::size_t i = 0; i < doubles.size(); ++i)
+      config->diffusion.depths[i + 1] = doubles[i] ? 1 : 0;
+  }
+  read_video_decoder(fields, kWanTiles, config);
+}
+
+void read_hunyuan_decoder(JsonFields& fields, ModelConfig* config) {
+  read_levels(fields, config);
+  config->diffusion.in_channels = fields.size("latent_channels", kMaxWidth);
+  const std::int64_t levels = static_cast<std::int64_t>(config->vision.widths.size());
+  std::int64_t times = fields.size_or("temporal_compression_ratio", kMaxRepeats, 4);
+  const std::int64_t sides = fields.size_or("spatial_compression_ratio", kMaxRepeats, 8);
+  if (levels == 0 || sides != std::int64_t{1} << (levels - 1)) {
+    fields.problem("spatial_compression_ratio", "is not the doublings of block_out_channels");
+  }
+  config->diffusion.depths.assign(config->vision.widths.size(), 0);
+  for (std::size_t i = 1; i < config->vision.widths.size() && times > 1; ++i, times /= 2)
+    config->diffusion.depths[i] = 1;
+  read_video_decoder(fields, kHunyuanTiles, config);
+}
+
 void read_pipeline(JsonFields& fields, ModelConfig* config) {
   config->family = Family::kPipeline;
   config->layers = config->heads = config->hidden = 1;
@@ -99,6 +151,7 @@ void read_pipeline(JsonFields& fields, ModelConfig* config) {
     read.calls = part.size_or("calls", kMaxCalls, 1);
     read.seq_len = part.count_or("seq_len", kMaxSequence, 0);
     read.guided = part.flag_or("guided", false);
+    read.one_by_one = part.flag_or("one_by_one", false);
     config->parts.push_back(read);
     parts.take_problems(part);
   }
@@ -125,6 +178,12 @@ std::vector<ModelType> diffusion_model_types() {
   const std::vector<HeadName> plain = {{"Model", Head::kNone}};
   return {{"unet_2d_condition", "UNet2DCondition", plain, read_denoising_unet, false},
           {"autoencoder_kl", "AutoencoderKL", {{"", Head::kNone}}, read_decoder, false},
+          {"autoencoder_kl_hunyuan_video",
+           "AutoencoderKLHunyuanVideo",
+           {{"", Head::kNone}},
+           read_hunyuan_decoder,
+           false},
+          {"autoencoder_kl_wan", "AutoencoderKLWan", {{"", Head::kNone}}, read_wan_decoder, false},
           {"onnx", "OnnxFile", {{"", Head::kNone}}, read_onnx, false},
           {"pipeline", "DiffusionPipeline", {{"", Head::kNone}}, read_pipeline, false}};
 }

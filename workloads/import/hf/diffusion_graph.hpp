@@ -14,6 +14,10 @@ namespace foretell {
 // UserError where the size of the images does not fit the network.
 Graph build_denoising_unet(const ModelConfig& config, const Binding& binding);
 Graph build_image_decoder(const ModelConfig& config, const Binding& binding);
+// One tile of a video.
+Graph build_video_decoder(const ModelConfig& config, const Binding& binding);
+// Full tiles that have as many latent positions as all those of a video of these sizes.
+double tiles_of_video(const ModelConfig& config, const VisionConfig& sizes);
 // Transformers whose tokens attend to one another and then to the text: PixArt, HunyuanDiT, SANA,
 // Wan.
 Graph build_cross_denoiser(const ModelConfig& config, const Binding& binding);

@@ -25,7 +25,8 @@ class JointDenoiser {
       : config_(config),
         b_(config, binding),
         denoiser_(config.denoiser),
-        text_length_(config.diffusion.text_length) {}
+        text_length_(config.diffusion.text_length),
+        text_rows_(b_.text_rows(text_length_)) {}
 
   Graph run() {
     Streams x{kNoId, embed_conditions()};
@@ -36,6 +37,7 @@ class JointDenoiser {
           b_.graph().add_input("positions", {1, b_.tokens(), config_.hidden}, DType::kFp32);
       x.image = b_.op("add_position", "Add", {x.image, sines});
     }
+    x.image = b_.own_share("tokens", x.image);
     std::int32_t index = 0;
     const auto enter = [&] {
       const std::string scope = "block." + std::to_string(index);
@@ -65,8 +67,9 @@ class JointDenoiser {
     const TensorId normed = b_.modulate("norm", x.image, v[0], v[1]);
     const std::int64_t patch = config_.vision.patch;
     const DiffusionConfig& diffusion = config_.diffusion;
-    const TensorId out = b_.linear("projection", normed,
+    const TensorId own = b_.linear("projection", normed,
                                    patch * patch * diffusion.patch_frames * diffusion.out_channels);
+    const TensorId out = b_.all_shares("tokens", own);
     b_.graph().mark_output(denoiser_.packed ? out : b_.unpatched(out));
     return std::move(b_.graph());
   }
@@ -97,7 +100,7 @@ class JointDenoiser {
       b_.enter("refiner." + std::to_string(i));
       x = refiner_block(x);
     }
-    return x;
+    return b_.own_text("text", x);
   }
 
   // The condition of the blocks that the text passes through alone: the time and the mean text.
@@ -142,7 +145,7 @@ class JointDenoiser {
   Streams parted(const std::string& name, TensorId both) {
     const TensorId first =
         b_.op(name + ".part", "Split", {both},
-              {{"axis", kTokenAxis}, {"sizes", Shape{text_length_, b_.tokens()}}});
+              {{"axis", kTokenAxis}, {"sizes", Shape{text_rows_, b_.own_tokens()}}});
     return {first + 1, first};
   }
 
@@ -164,8 +167,10 @@ class JointDenoiser {
     return all;
   }
 
-  TensorId attended(const std::string& name, const Heads& all) {
-    return attend(&b_, name, all.q, all.k, all.v, {});
+  // Of image tokens alone, or of both, text first.
+  TensorId attended(const std::string& name, const Heads& all, bool has_text = true) {
+    const bool replicated = has_text && text_rows_ == text_length_;
+    return b_.attended(name, {all.q, all.k, all.v, replicated ? text_length_ : 0});
   }
 
   Streams joint_block(Streams x, std::int64_t index) {
@@ -186,8 +191,8 @@ class JointDenoiser {
     if (twice) {
       const TensorId again = b_.scaled_and_shifted("image.norm.again", image, vi[6], vi[7]);
       const TensorId own =
-          b_.linear("image.own.output", attended("image.own", heads("image.own.", again, true)),
-                    config_.hidden);
+          b_.linear("image.own.output",
+                    attended("image.own", heads("image.own.", again, true), false), config_.hidden);
       x.image = b_.residual("image.own", x.image, own, vi[8]);
     }
     x.image = fed_forward("image.", x.image, vi);
@@ -250,6 +255,7 @@ class JointDenoiser {
   DenoiserBuilder b_;
   const DenoiserConfig& denoiser_;
   std::int64_t text_length_;
+  std::int64_t text_rows_;    // of the text that this rank has
   TensorId active_ = kNoId;   // the condition after its activation
   TensorId refined_ = kNoId;  // that of the blocks of the text
 };

@@ -353,6 +353,16 @@ std::vector<std::string> JsonFields::texts(std::string_view key) {
   return {};
 }
 
+std::vector<bool> JsonFields::flags(std::string_view key) {
+  const json* value = find(key);
+  if (value == nullptr) return {};
+  const auto is_flag = [](const json& entry) { return entry.is_boolean(); };
+  if (value->is_array() && std::all_of(value->begin(), value->end(), is_flag))
+    return value->get<std::vector<bool>>();
+  problem(key, "is " + shown(key) + "; it must be a list of true and false");
+  return {};
+}
+
 std::vector<std::string> JsonFields::names() const {
   std::vector<std::string> names;
   for (const auto& entry : object_.items()) names.push_back(entry.key());

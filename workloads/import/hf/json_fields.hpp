@@ -31,6 +31,7 @@ class JsonFields {
   // List of this many numbers from 0 to 1.
   std::vector<double> shares(std::string_view key, std::size_t count);
   bool flag_or(std::string_view key, bool when_absent);
+  std::vector<bool> flags(std::string_view key);  // a list; empty when absent
   double number_or(std::string_view key, double when_absent);
   std::string text_or(std::string_view key, const std::string& when_absent);
   // List of whole numbers of any sign, true and false as 1 and 0; empty when absent.

@@ -124,6 +124,15 @@ struct PerceiverConfig {
 };
 
 // Image generators that remove noise step by step in a smaller, latent image.
+// A decoder of videos makes one tile of a sample after another, which overlap.
+struct TileConfig {
+  std::int64_t pixels = 0;         // along both sides; 0: the sample is made at once
+  std::int64_t pixel_stride = 0;   // from one tile to the next
+  std::int64_t latent_frames = 1;  // of a tile
+  std::int64_t frame_stride = 1;
+  bool keeps_frames = false;  // results of the frames before stay for the next tile (Wan)
+};
+
 struct DiffusionConfig {
   std::int64_t in_channels = 0;
   std::int64_t out_channels = 0;
@@ -138,6 +147,7 @@ struct DiffusionConfig {
   std::int64_t patch_frames = 1;   // latent frames that a token of a video has
   bool linear_projection = false;  // around the transformer blocks: linear layers, no 1x1 filters
   std::int64_t groups = 32;        // of channels, that are normalised together
+  TileConfig tiles;                // of decoders of videos
 };
 
 // One network of a pipeline.
@@ -147,6 +157,7 @@ struct PipelinePart {
   std::int64_t calls = 1;
   std::int64_t seq_len = 0;  // of networks that take tokens
   bool guided = false;       // called for every image with and without its text
+  bool one_by_one = false;   // these are calls one after the other, no batch twice as large
 };
 
 struct ModelConfig {

@@ -174,7 +174,7 @@ struct Builder {
   std::string_view model_type;
   Graph (*build)(const ModelConfig& config, const Binding& binding);
 };
-constexpr std::array<Builder, 20> kBuilders{
+constexpr std::array<Builder, 22> kBuilders{
     {{"vit", build_vit},
      {"clip", build_clip},
      {"clip_text_model", build_clip_text},
@@ -186,6 +186,8 @@ constexpr std::array<Builder, 20> kBuilders{
      {"perceiver", build_perceiver},
      {"unet_2d_condition", build_denoising_unet},
      {"autoencoder_kl", build_image_decoder},
+     {"autoencoder_kl_hunyuan_video", build_video_decoder},
+     {"autoencoder_kl_wan", build_video_decoder},
      {"pixart_transformer_2d", build_cross_denoiser},
      {"hunyuan_dit_2d", build_cross_denoiser},
      {"sana_transformer_2d", build_cross_denoiser},
