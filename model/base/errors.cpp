@@ -123,10 +123,11 @@ std::string shortest_spelt(std::string_view given, const std::vector<std::string
 std::vector<std::string> runs_of(std::string_view name) {
   std::vector<std::string> runs;
   for (const std::string& word : words_of(name)) {
-    bool was_digit = false;
+    bool was_digit = std::isdigit(static_cast<unsigned char>(word.front())) != 0;
+    runs.emplace_back();
     for (const char letter : word) {
       const bool is_digit = std::isdigit(static_cast<unsigned char>(letter)) != 0;
-      if (&letter == word.data() || is_digit != was_digit) runs.emplace_back();
+      if (is_digit != was_digit) runs.emplace_back();
       was_digit = is_digit;
       runs.back() += letter;
     }

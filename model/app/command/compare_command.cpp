@@ -102,8 +102,8 @@ int compare(const CompareOptions& options, const Session& session) {
   for (const RunRecord& record : records) session.list_notes(record.context.notes);
   if (failures.empty()) return kSuccess;
   // A table that is not cut to a terminal has the reasons already.
-  const bool is_told = output.format() == Format::kTable && session.result_width == 0;
-  session.say(is_told ? fmt::format("foretell: {} of {} combinations have no prediction; the table "
+  const bool is_said = output.format() == Format::kTable && session.result_width == 0;
+  session.say(is_said ? fmt::format("foretell: {} of {} combinations have no prediction; the table "
                                     "says why",
                                     runs.size() - records.size(), runs.size())
                       : "foretell: without a prediction:" + failures);

@@ -228,7 +228,7 @@ class CpuDevice final : public ResolvedDevice {
 class CpuFamily final : public DeviceFamily {
  public:
   std::string_view name() const override { return "cpu"; }
-  std::string_view told_by() const override { return "a machine with CPUs has 'sockets'"; }
+  std::string_view recognised_by() const override { return "a machine with CPUs has 'sockets'"; }
   std::vector<std::string> systems() const override { return CpuCatalog().systems(); }
   std::vector<std::string> devices() const override { return CpuCatalog().devices(); }
   bool has_system(std::string_view id) const override { return CpuCatalog().has_system(id); }

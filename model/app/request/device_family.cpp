@@ -84,7 +84,7 @@ const DeviceFamily& family_of(const std::string& system) {
   std::vector<std::string> signs;
   for (const DeviceFamily* family : device_families()) {
     for (std::string& name : family->systems()) names.push_back(std::move(name));
-    signs.emplace_back(family->told_by());
+    signs.emplace_back(family->recognised_by());
   }
   if (is_file_name(system)) {
     const std::string misspelt = misspelt_kind_key(system);

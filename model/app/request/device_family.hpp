@@ -52,7 +52,7 @@ class DeviceFamily {
   // As the list of request fields says it: "neuron".
   virtual std::string_view name() const = 0;
   // How a file of its systems is recognised: "one of NeuronCores has a 'topology'".
-  virtual std::string_view told_by() const = 0;
+  virtual std::string_view recognised_by() const = 0;
   virtual std::vector<std::string> systems() const = 0;
   virtual std::vector<std::string> devices() const = 0;
   virtual bool has_system(std::string_view id) const = 0;

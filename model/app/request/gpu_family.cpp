@@ -211,7 +211,7 @@ class GpuDevice final : public ResolvedDevice {
 class GpuFamily final : public DeviceFamily {
  public:
   std::string_view name() const override { return kGpuFamily; }
-  std::string_view told_by() const override {
+  std::string_view recognised_by() const override {
     return "a node of GPUs has an 'interconnect', a GPU has 'sms'";
   }
   std::vector<std::string> systems() const override { return GpuCatalog().systems(); }

@@ -226,7 +226,7 @@ class NeuronDevice final : public ResolvedDevice {
 class NeuronFamily final : public DeviceFamily {
  public:
   std::string_view name() const override { return "neuron"; }
-  std::string_view told_by() const override { return "one of NeuronCores has a 'topology'"; }
+  std::string_view recognised_by() const override { return "one of NeuronCores has a 'topology'"; }
   std::vector<std::string> systems() const override { return Catalog().systems(); }
   std::vector<std::string> devices() const override { return Catalog().devices(); }
 

@@ -86,7 +86,7 @@ class ToyDevice final : public ResolvedDevice {
 class ToyFamily final : public DeviceFamily {
  public:
   std::string_view name() const override { return "toy"; }
-  std::string_view told_by() const override { return "a toy has an 'npu_array'"; }
+  std::string_view recognised_by() const override { return "a toy has an 'npu_array'"; }
   std::vector<std::string> systems() const override { return toy_systems(); }
   std::vector<std::string> devices() const override { return toy_systems(); }
   bool has_system(std::string_view id) const override { return is_toy_system(id); }
