@@ -43,9 +43,8 @@ struct Scenario {
   int ep = 0;                      // groups of GPUs of a copy that each hold some of the experts
   int moe_tp = 0;        // GPUs that share the width of an expert; not stated: the rest of a copy
   int attention_dp = 0;  // groups of --tp GPUs of a copy that each have some of the sequences
-  int cp =
-      0;  // groups of --tp GPUs of a copy that each have some of the tokens of a prompt or sample
-  int ring = 0;  // of --cp, GPUs that pass keys around; the rest of them divide heads
+  int cp = 0;            // groups of --tp GPUs of a copy that each have some of a call's tokens
+  int ring = 0;          // of --cp, GPUs that pass keys around; the rest of them divide heads
   std::int64_t redundant_experts = 0;  // copies of the most loaded experts, beside one of each
   bool two_batch = false;              // halves of a batch that exchange and compute in turns
   std::string experts;                 // how tokens choose experts (workloads/ir/routing.hpp)
@@ -67,9 +66,8 @@ struct Scenario {
   std::string shapes;     // how lengths vary: "dynamic", "buckets", "buckets:64,128"
   std::string phase;      // "forward", "train-step"; not stated: what the lengths say
   std::string optimizer;  // of a training step: "sgd", "momentum", "adam"
-  // Lengths that vary from call to call, as they were given ("uniform:16..512"): by option ("seq"),
-  // or by "dim NAME" of an ONNX file. The field itself holds the longest in a request, 0 in a
-  // record.
+  // Lengths that vary, as they were given ("uniform:16..512"): by option ("seq") or "dim NAME" of
+  // an ONNX file. The field itself holds the longest in a request, 0 in a record.
   TextMap distributions;
   TextMap branches;    // of control flow: probability by name
   TextMap trips;       // of loops, by name
@@ -89,10 +87,9 @@ inline constexpr std::int64_t kMaxDimension = 1'000'000'000;
 inline constexpr std::int64_t kMaxUsdPerKwh = 1000;
 inline constexpr std::int64_t kMaxPue = 100;
 inline constexpr std::int64_t kMaxTrips = 1'000'000;
-// Requests in flight: a number above 0, not necessarily whole (tables state averages).
-inline constexpr std::int64_t kMaxInFlight = 1'000'000;
+inline constexpr std::int64_t kMaxInFlight = 1'000'000;  // above 0; tables state averages
 
-// A family of devices that has no meaning for a field, or for one of its words.
+// A family that has no meaning for a field, or for one of its words.
 struct FieldRefusal {
   std::string_view family;  // "neuron", "gpu", "cpu"
   std::string_view word;    // ""; whatever is stated (of numbers: above 1)
@@ -338,8 +335,8 @@ inline std::vector<RequestField> request_field_rows() {
           .not_on("neuron", kGpusAlone)
           .not_on("cpu", kGpusAlone),
       F{&S::ring, "ring", "ring", "ring {}",
-        "of the --cp GPUs that remove noise, as many pass keys and values around (ring attention), "
-        "and the rest of them exchange tokens for heads (default: as few as heads allow)"}
+        "of the --cp GPUs that remove noise, as many pass keys around (ring attention), the others "
+        "exchange tokens for heads (default: as few as heads allow)"}
           .range(1, kMaxWays)
           .takes("N")
           .may_list()
@@ -438,13 +435,10 @@ inline std::vector<RequestField> request_field_rows() {
           .range(1, kMaxPue)
           .takes("RATIO"),
       F{&S::node, "node", "node", "made in {}",
-        "what if the device were made in another process, such as 3nm: energy, area, and what time "
-        "a "
-        "power limit leaves"}
+        "what if it were made in another process, such as 3nm: energy, area, time within a limit"}
           .takes("NODE"),
       F{&S::hbm, "hbm", "hbm", "with {}",
-        "what if its memory were of another generation, such as hbm3e: energy and cost, not "
-        "bandwidth"}
+        "what if its memory were another, such as hbm3e: energy and cost, not bandwidth"}
           .takes("GENERATION"),
       F{&S::shapes, "shapes", "shapes", "shapes {}",
         "how lengths that vary run: 'dynamic', or 'buckets', 'buckets:64,128,512': padded to the "

@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "model/app/request/distribution_text.hpp"
-#include "model/app/request/request_fields.hpp"
 #include "model/app/request/prompt_images.hpp"
+#include "model/app/request/request_fields.hpp"
 #include "model/app/request/resolved_lengths.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/kept_inputs.hpp"

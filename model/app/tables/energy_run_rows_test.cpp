@@ -109,7 +109,7 @@ TEST(EnergyRunRows, WhatIsWrongIsSaid) {
                    ""};
   CsvRow unknown_prompt = served;
   unknown_prompt[3] = "Qwen/Qwen3-14B";
-  unknown_prompt[7] = "image-chat";
+  unknown_prompt[7] = "audio-chat";
   CsvRow no_clients = unknown_prompt;
   no_clients[7] = "gpqa";
   no_clients[8] = "avg none";

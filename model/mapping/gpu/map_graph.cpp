@@ -48,11 +48,8 @@ GpuCollective collective_of(const std::string& kind) {
   return GpuCollective::kReduceScatter;
 }
 
-// Filters of [out, in, frames, rows, columns].
-bool spans_frames(const Shape& filters) {
-  constexpr std::size_t kWithFrames = 5;
-  return filters.size() == kWithFrames && filters[2] > 1;
-}
+// Of filters [out, in, frames, rows, columns].
+bool spans_frames(const Shape& filters) { return filters.size() == 5 && filters[2] > 1; }
 
 class GpuMapper final : public FusedWalk<MappedOp> {
  public:
