@@ -38,10 +38,6 @@ void check_prompt_images(const Request& request, const ModelConfig& model) {
   }
   if (request.image_width > 0 && request.image_size == 0)
     throw UserError(model.name + ": --image-width is beside a height: give --image-size, too");
-  if (request.distributions.count("image-size") > 0) {
-    throw UserError(model.name +
-                    ": images of prompts have one size; give one number to --image-size");
-  }
   const std::int64_t side = model.parts_of_decoder.tower.side;
   const auto differs = [side](std::int64_t pixels) { return pixels > 0 && pixels != side; };
   if (side > 0 && (differs(request.image_size) || differs(request.image_width))) {

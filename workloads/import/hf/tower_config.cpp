@@ -128,7 +128,8 @@ void read_vision_tower(JsonFields& fields, ModelConfig* config) {
   if (tower.side > 0 && tower.pool == 1 && fields.has("mm_tokens_per_image")) {
     const auto tokens = static_cast<double>(fields.size("mm_tokens_per_image", kMaxPositions));
     tower.pool = std::max<std::int64_t>(
-        1, std::llround(static_cast<double>(side / tower.patch) / std::sqrt(tokens)));
+        1, std::llround(static_cast<double>(side) / static_cast<double>(tower.patch) /
+                        std::sqrt(tokens)));
   }
   tower.projectors =
       1 + static_cast<std::int64_t>(vision.is_list("deepstack_visual_indexes")

@@ -55,9 +55,10 @@ std::int64_t rounded_up(std::int64_t count, std::int64_t whole) {
 // A word of a file, one of `known`.
 std::string word_in(const Node& node, const char* key, const std::vector<std::string>& known) {
   const std::string text = text_or_empty(node, key);
-  if (!text.empty() && std::find(known.begin(), known.end(), text) == known.end())
+  if (!text.empty() && std::find(known.begin(), known.end(), text) == known.end()) {
     throw UserError(fmt::format("{}: {}: '{}' is not known; one of {}", node.where(), key, text,
                                 join(known, ", ")));
+  }
   return text;
 }
 
