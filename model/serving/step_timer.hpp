@@ -43,10 +43,10 @@ struct StepTime {
   Seconds exchange;     // collectives between the devices of the worker
   double launches = 0;  // kernels, one by one; 0: the call is launched as a whole
   Seconds images;       // making tokens of them on the device, not in `total`
-  double image_launches = 0;
-  Joules energy;     // of the devices of a rank, above what they draw at active idle
-  Seconds handover;  // of a stage of a pipeline: its activations to the next one
-  Seconds copies;    // of KV blocks to and from the host, ahead of the step; not of the timer
+  double image_launches = 0;  // kernels of that
+  Joules energy;              // of the devices of a rank, above what they draw at active idle
+  Seconds handover;           // of a stage of a pipeline: its activations to the next one
+  Seconds copies;  // of KV blocks to and from the host, ahead of the step; not of the timer
 };
 
 class StepTimer {

@@ -78,7 +78,8 @@ class GpuDevice final : public ResolvedDevice {
   }
 
   Metrics call(const Graph& graph, Phase phase) override {
-    GpuCallResult result = run_within(call_of(graph), energy_, limits());
+    GpuCallResult result =
+        run_within(call_of(resolved_, graph, factors_), energy_, clock_limits_of(resolved_));
     parts_.insert(parts_.end(), result.parts.begin(), result.parts.end());
     if (resolved_.request.two_batch && !is_in_turns(graph)) {
       result.notes.emplace_back(
@@ -98,10 +99,10 @@ class GpuDevice final : public ResolvedDevice {
   }
 
   ShownCall show(const Graph& graph, Phase /*phase*/) const override {
-    GpuCall call = call_of(graph);
+    GpuCall call = call_of(resolved_, graph, factors_);
     call.for_timeline = true;
     ShownCall shown;
-    shown.kernels = run_within(call, energy_, limits()).kernels;
+    shown.kernels = run_within(call, energy_, clock_limits_of(resolved_)).kernels;
     return shown;
   }
   KernelTraceWords words() const override { return {spec().device.name, "launch"}; }
@@ -158,23 +159,6 @@ class GpuDevice final : public ResolvedDevice {
   }
 
   const GpuSystemSpec& spec() const { return resolved_.system.spec; }
-
-  ClockLimits limits() const {
-    return {spec().device.power, resolved_.power_limit, resolved_.clock_share,
-            resolved_.less_power};
-  }
-
-  GpuCall call_of(const Graph& graph) const {
-    GpuCall call{graph, resolved_.precision, spec(), factors_};
-    call.launch = resolved_.launch;
-    call.sustained_clock = resolved_.sustained_clock;
-    call.rotated_copies = resolved_.rotated_copies;
-    call.heads_share_keys = resolved_.heads_share_keys;
-    call.chunks_share_keys = resolved_.chunks_share_keys;
-    call.fusion = resolved_.fusion;
-    call.exact = resolved_.request.exact;
-    return call;
-  }
 
   // Measured / predicted: what the kernels say, and at least what published networks say, as
   // libraries, their versions and fusions differ by more than the kernels of one of them. Nothing

@@ -468,6 +468,23 @@ GpuRequest resolve_gpu(const Request& request) {
   return resolved;
 }
 
+GpuCall call_of(const GpuRequest& resolved, const Graph& graph, const GpuFactors& factors) {
+  GpuCall call{graph, resolved.precision, resolved.system.spec, factors};
+  call.launch = resolved.launch;
+  call.sustained_clock = resolved.sustained_clock;
+  call.rotated_copies = resolved.rotated_copies;
+  call.heads_share_keys = resolved.heads_share_keys;
+  call.chunks_share_keys = resolved.chunks_share_keys;
+  call.fusion = resolved.fusion;
+  call.exact = resolved.request.exact;
+  return call;
+}
+
+ClockLimits clock_limits_of(const GpuRequest& resolved) {
+  return {resolved.system.spec.device.power, resolved.power_limit, resolved.clock_share,
+          resolved.less_power};
+}
+
 Graph build_gpu_generation_graph(const GpuRequest& resolved, Phase phase, std::int64_t tokens,
                                  std::int64_t kv_len, int tensor_parallel) {
   Pass pass{phase, tokens, kv_len};

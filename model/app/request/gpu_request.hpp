@@ -36,6 +36,10 @@ GpuFactors factors_of(const GpuRequest& resolved);
 // What its boards draw, as they were measured and as they are asked for.
 BoardEnergy energy_of_board(const GpuRequest& resolved);
 
+// A call of `graph` as the request has it made, and what keeps its clock down. References are kept.
+GpuCall call_of(const GpuRequest& resolved, const Graph& graph, const GpuFactors& factors);
+ClockLimits clock_limits_of(const GpuRequest& resolved);
+
 // UserError for what GPUs do not do, types without a pipe, and parallelism that does not fit the
 // GPUs of the system.
 GpuRequest resolve_gpu(const Request& request);

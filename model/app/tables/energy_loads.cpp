@@ -43,6 +43,7 @@ EnergyLoad read_energy_load(const Node& node) {
   if (const Node* cached = node.find("cached"))
     load.cached = required_number(*cached, "value", 0, 1);
   if (const Node* images = node.find("images")) {
+    images->only_keys({"number", "height", "width", "source", "kind", "why"}, "images");
     const auto count = [images](const char* key, std::int64_t most) {
       return images->required(key, "images").as_integer(key, 1, most);
     };

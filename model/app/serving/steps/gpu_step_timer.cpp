@@ -15,6 +15,7 @@
 #include "model/base/text.hpp"
 #include "model/predict/gpu_call.hpp"
 #include "model/predict/gpu_memory.hpp"
+#include "model/predict/limited_call.hpp"
 #include "model/timing/shared/chain_interval.hpp"
 #include "model/timing/shared/energy_timing.hpp"
 #include "workloads/ir/two_batches.hpp"
@@ -251,7 +252,9 @@ GpuStepTimer::StageParts GpuStepTimer::run(const Executed& network, Phase phase,
   one.model.max_seq_len = std::max(one.model.max_seq_len, kv_len);
   Graph graph = build_gpu_generation_graph(one, phase, tokens, kv_len, one.request.tp);
   if (network.attention_alone) graph = up_to_attention(graph);
-  const GpuCallResult result = run_step_call(step_call(one, graph, factors_, exact_), one, energy_);
+  GpuCall call = call_of(one, graph, factors_);
+  call.exact = exact_;
+  const GpuCallResult result = run_within(call, energy_, clock_limits_of(one));
   std::unordered_map<std::string_view, const Op*> ops;
   for (const Op& op : graph.ops()) ops.emplace(op.name, &op);
   StageParts all(network.counts.size());

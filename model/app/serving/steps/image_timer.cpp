@@ -34,33 +34,15 @@ CallCost ImageTimer::run(std::int64_t images) {
   Graph graph =
       build_image_tower(resolved_.model, images, image_, std::max(1, resolved_.request.tp));
   apply_precision(resolved_.precision, &graph);
-  const GpuCallResult result =
-      run_step_call(step_call(resolved_, graph, factors_, exact_), resolved_, energy_);
+  GpuCall call = call_of(resolved_, graph, factors_);
+  call.exact = exact_;
+  const GpuCallResult result = run_within(call, energy_, clock_limits_of(resolved_));
   launches_ = static_cast<double>(result.kernels.size());
   CallCost cost;
   for (const KernelRun& kernel : result.kernels) cost.time += kernel.exposed;
   for (const OperatorMetrics& done : result.metrics.operators)
     cost.energy += added_energy(done.work, done.duration, done.clock, energy_.asked);
   return cost;
-}
-
-GpuCall step_call(const GpuRequest& resolved, const Graph& graph, const GpuFactors& factors,
-                  bool exact) {
-  GpuCall call{graph, resolved.precision, resolved.system.spec, factors};
-  call.heads_share_keys = resolved.heads_share_keys;
-  call.chunks_share_keys = resolved.chunks_share_keys;
-  call.fusion = resolved.fusion;
-  call.launch = resolved.launch;
-  call.sustained_clock = resolved.sustained_clock;
-  call.exact = exact;
-  return call;
-}
-
-GpuCallResult run_step_call(const GpuCall& call, const GpuRequest& resolved,
-                            const BoardEnergy& energy) {
-  const ClockLimits limits{resolved.system.spec.device.power, resolved.power_limit,
-                           resolved.clock_share, resolved.less_power};
-  return run_within(call, energy, limits);
 }
 
 }  // namespace foretell

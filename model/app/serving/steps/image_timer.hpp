@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 
 #include "model/app/request/gpu_request.hpp"
 #include "model/app/serving/steps/lazy_grid.hpp"
@@ -37,11 +36,5 @@ class ImageTimer {
   double launches_ = 0;
   LazyGrid costs_;
 };
-
-// A call of `graph` as the steps of a service make it.
-GpuCall step_call(const GpuRequest& resolved, const Graph& graph, const GpuFactors& factors,
-                  bool exact);
-GpuCallResult run_step_call(const GpuCall& call, const GpuRequest& resolved,
-                            const BoardEnergy& energy);
 
 }  // namespace foretell

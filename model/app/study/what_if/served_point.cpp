@@ -19,12 +19,16 @@ namespace {
 
 // Fields of a request that mean the same to a service.
 bool means_something(const RequestField& field) {
-  static constexpr const char* kKnown[] = {
-      "input_len", "output_len",  "kv_dtype",        "tp",    "pp",          "ep",
-      "moe_tp",    "dp",          "attention_dp",    "clock", "power_limit", "voltage",
-      "pue",       "usd_per_kwh", "exact",           "label", "service",     "distributions",
-      "experts",   "library",     "library_release", "cp",    "ring",        "redundant_experts",
-      "two_batch"};
+  static constexpr const char* kKnown[] = {"input_len",  "output_len",  "kv_dtype",
+                                           "tp",         "pp",          "ep",
+                                           "moe_tp",     "dp",          "attention_dp",
+                                           "clock",      "power_limit", "voltage",
+                                           "pue",        "usd_per_kwh", "exact",
+                                           "label",      "service",     "distributions",
+                                           "experts",    "library",     "library_release",
+                                           "cp",         "ring",        "redundant_experts",
+                                           "two_batch",  "images",      "image_size",
+                                           "image_width"};
   for (const char* known : kKnown) {
     if (std::string_view(known) == field.key) return true;
   }
