@@ -90,11 +90,11 @@ std::shared_ptr<const KeptProgram> KeptPrograms::get(const Graph& graph,
                                                      const PrecisionPolicy& precision,
                                                      const CoreShape& core,
                                                      const SchedulingParameters& scheduling,
-                                                     const std::set<std::int32_t>& skipped_layers,
+                                                     const LayerStandIns& stand_ins,
                                                      const ProgramLimits& limits) {
   const auto known = std::find_if(kept_.begin(), kept_.end(), [&](const Kept& one) {
     return equal(one.core, core) && equal(one.scheduling, scheduling) &&
-           one.skipped_layers == skipped_layers && equal(one.precision, precision) &&
+           one.stand_ins == stand_ins && equal(one.precision, precision) &&
            same_graph(one.graph, graph);
   });
   if (known != kept_.end()) {
@@ -107,12 +107,12 @@ std::shared_ptr<const KeptProgram> KeptPrograms::get(const Graph& graph,
     return found.program;
   }
   auto program = std::make_shared<KeptProgram>();
-  program->program = map_to_neuron_core(graph, precision, core, scheduling, skipped_layers);
+  program->program = map_to_neuron_core(graph, precision, core, scheduling, stand_ins);
   validate(program->program, limits);
   for (OpId id = 0; id < static_cast<OpId>(graph.ops().size()); ++id)
     program->flops.push_back(graph.flops(id));
   const std::size_t bytes = bytes_of(program->program) + graph.ops().size() * kBytesOfOperator;
-  kept_.push_front({graph, precision, core, scheduling, skipped_layers, limits, program, bytes});
+  kept_.push_front({graph, precision, core, scheduling, stand_ins, limits, program, bytes});
   bytes_ += bytes;
   while (bytes_ > most_bytes_) forget_oldest();
   return program;

@@ -5,11 +5,11 @@
 #include <cstddef>
 #include <list>
 #include <memory>
-#include <set>
 #include <vector>
 
 #include "hw/spec/neuron/core_shape.hpp"
 #include "model/mapping/neuron/scheduling.hpp"
+#include "model/mapping/shared/fold_layers.hpp"
 #include "model/program/program.hpp"
 #include "workloads/ir/graph.hpp"
 #include "workloads/ir/precision.hpp"
@@ -33,7 +33,7 @@ class KeptPrograms {
   std::shared_ptr<const KeptProgram> get(const Graph& graph, const PrecisionPolicy& precision,
                                          const CoreShape& core,
                                          const SchedulingParameters& scheduling,
-                                         const std::set<std::int32_t>& skipped_layers,
+                                         const LayerStandIns& stand_ins,
                                          const ProgramLimits& limits);
 
   std::size_t size() const { return kept_.size(); }
@@ -45,7 +45,7 @@ class KeptPrograms {
     PrecisionPolicy precision;
     CoreShape core;
     SchedulingParameters scheduling;
-    std::set<std::int32_t> skipped_layers;
+    LayerStandIns stand_ins;
     ProgramLimits limits;  // that it was validated with
     std::shared_ptr<const KeptProgram> program;
     std::size_t bytes = 0;  // about

@@ -20,7 +20,7 @@
 namespace foretell {
 namespace {
 
-constexpr int kFirstTry = 4;  // layers executed before the first look for a steady state
+constexpr int kFirstTry = 4;  // repetitions executed before the first look for a steady state
 constexpr double kSteadyTolerance = 2e-4;  // periods of consecutive layers that count as equal
 
 // What an operator did on core 0. It begins with its first instruction; weights that were
@@ -98,23 +98,36 @@ std::vector<std::int32_t> operators_of(const Program& program, const Graph& grap
   return result;
 }
 
-// The layers that stand for the others, and the time each replayed one adds.
+using Layers = std::map<std::int32_t, std::vector<OpId>>;  // operators in graph order
+
+// A pattern of layers whose first repetitions stand for the others, and the time each of these
+// adds.
 struct Replay {
   LayerRun run;
-  int executed = 0;  // layers of the run that were executed
-  Ticks period = 0;  // of a replayed layer
+  std::int32_t executed = 0;  // repetitions that were executed
+  bool is_steady = false;     // the last of these take the same time each
+  Ticks period = 0;           // of a replayed repetition
+  std::vector<OpId> pattern;  // operators of the last executed repetition
 
-  int replayed() const { return executed == 0 ? 0 : run.count - executed; }
-  std::int32_t last_executed() const { return run.first + executed - 1; }
-  bool skips(std::int32_t layer) const {
-    return replayed() > 0 && layer > last_executed() && layer < run.first + run.count;
+  std::int32_t replayed() const { return run.count - executed; }
+  std::int32_t last_executed() const { return executed - 1; }
+  Ticks added() const { return period * replayed(); }
+  bool skips(std::int32_t layer) const { return layer >= run.at(executed) && layer < run.end(); }
+  // How many repetitions after the last executed one this layer is, and the layer that it equals.
+  std::int32_t repetitions_after(std::int32_t layer) const {
+    return (layer - run.first) / run.length - last_executed();
+  }
+  std::int32_t stand_in(std::int32_t layer) const {
+    return layer - repetitions_after(layer) * run.length;
   }
 };
 
 class NeuronCallRunner {
  public:
   explicit NeuronCallRunner(const NeuronCall& call)
-      : call_(call), own_costs_(call.system, call.factors, call.tensor_parallel) {
+      : call_(call),
+        layers_(ops_of_layers(call.graph)),
+        own_costs_(call.system, call.factors, call.tensor_parallel) {
     const NeuronCoreSpec& core = call.system.device.core;
     const double window =
         std::min(call.factors.prefetch_window_fraction, 1 - core.scheduling.activation_share);
@@ -123,26 +136,31 @@ class NeuronCallRunner {
   }
 
   NeuronCallResult run() {
-    replay_.run = longest_equal_run(call_.graph);
     const bool all = call_.exact || call_.for_timeline;
-    int executed = all ? replay_.run.count : std::min(kFirstTry, replay_.run.count);
-    while (true) {
-      execute(executed);
-      if (executed == replay_.run.count || steady()) break;
-      executed = std::min(2 * executed, replay_.run.count);
+    if (!all) {
+      for (const LayerRun& run : equal_runs(call_.graph, kFirstTry))
+        replays_.push_back({run, kFirstTry, false, 0, {}});
+    }
+    execute();
+    while (!steady()) {
+      for (Replay& replay : replays_) {
+        if (!replay.is_steady) replay.executed = std::min(2 * replay.executed, replay.run.count);
+      }
+      execute();
     }
     fill_metrics();
     return std::move(result_);
   }
 
  private:
-  void execute(int executed) {
-    std::set<std::int32_t> skipped;
-    for (int layer = executed; layer < replay_.run.count; ++layer)
-      skipped.insert(replay_.run.first + layer);
-    replay_.executed = executed;
-    replay_.period = 0;
-    result_.program = mapped(skipped);
+  void execute() {
+    LayerStandIns stand_ins;
+    for (Replay& replay : replays_) {
+      for (std::int32_t layer = replay.run.at(replay.executed); layer < replay.run.end(); ++layer)
+        stand_ins[layer] = replay.stand_in(layer);
+      replay.pattern = ops_of(replay, replay.last_executed());
+    }
+    result_.program = mapped(stand_ins);
     result_.shown.memory_peak = call_.system.device.hbm.bandwidth;
     CollectiveCosts& costs = call_.costs == nullptr ? own_costs_ : *call_.costs;
     RunSettings settings{
@@ -160,6 +178,16 @@ class NeuronCallRunner {
     numbers_ = operators_of(*result_.program, call_.graph);
   }
 
+  // Operators of one repetition, in graph order.
+  std::vector<OpId> ops_of(const Replay& replay, std::int32_t repetition) const {
+    std::vector<OpId> ops;
+    for (std::int32_t i = 0; i < replay.run.length; ++i) {
+      const std::vector<OpId>& layer = layers_.at(replay.run.at(repetition) + i);
+      ops.insert(ops.end(), layer.begin(), layer.end());
+    }
+    return ops;
+  }
+
   // Null for one that was folded into another operator, or did nothing.
   const OpActivity* activity_of(OpId id) const {
     const std::int32_t number = numbers_[static_cast<std::size_t>(id)];
@@ -168,53 +196,71 @@ class NeuronCallRunner {
     return activity.begin >= 0 ? &activity : nullptr;
   }
 
-  std::shared_ptr<const Program> mapped(const std::set<std::int32_t>& skipped) {
+  std::shared_ptr<const Program> mapped(const LayerStandIns& stand_ins) {
     const CoreShape core = core_shape(call_.system.device.core);
     if (inputs_are_kept() && !call_.for_timeline) {
-      kept_ = kept<KeptPrograms>().get(call_.graph, call_.precision, core, scheduling_, skipped,
+      kept_ = kept<KeptPrograms>().get(call_.graph, call_.precision, core, scheduling_, stand_ins,
                                        limits_of(call_.system.device));
       return {kept_, &kept_->program};
     }
     return std::make_shared<const Program>(
-        map_to_neuron_core(call_.graph, call_.precision, core, scheduling_, skipped,
+        map_to_neuron_core(call_.graph, call_.precision, core, scheduling_, stand_ins,
                            call_.for_timeline ? &result_.shown.occupancy : nullptr));
   }
 
-  Ticks layer_end(std::int32_t layer, Ticks OpActivity::*when) const {
+  Ticks end_of(const Replay& replay, std::int32_t repetition, Ticks OpActivity::*when) const {
     Ticks end = 0;
-    for (const OpId id : ops_of_layer(call_.graph, layer)) {
+    for (const OpId id : ops_of(replay, repetition)) {
       const OpActivity* found = activity_of(id);
       if (found != nullptr) end = std::max(end, found->*when);
     }
     return end;
   }
 
-  // By how much later than the layer before.
-  Ticks period(std::int32_t layer, Ticks OpActivity::*when) const {
-    return layer_end(layer, when) - layer_end(layer - 1, when);
+  // By how much later than the repetition before.
+  Ticks period(const Replay& replay, std::int32_t repetition, Ticks OpActivity::*when) const {
+    return end_of(replay, repetition, when) - end_of(replay, repetition - 1, when);
   }
 
   // Equal layers one after another take the same time once the pipeline of weights has filled:
-  // their loads neither run further ahead of the computation nor lose what they are ahead.
-  bool steady() {
-    if (replay_.executed < 3) return false;
-    const std::int32_t last = replay_.last_executed();
-    replay_.period = period(last, &OpActivity::end);
-    const auto is_period = [this](Ticks time) {
-      const auto difference = static_cast<double>(std::abs(replay_.period - time));
-      return difference <= kSteadyTolerance * static_cast<double>(replay_.period);
-    };
-    const bool loads = layer_end(last, &OpActivity::loaded) > 0;
-    return is_period(period(last - 1, &OpActivity::end)) &&
-           (!loads || is_period(period(last, &OpActivity::loaded)));
+  // their loads neither run further ahead of the computation nor lose what they are ahead. The very
+  // last may differ, by what begins or is stored beside it; then it does so wherever it stands, and
+  // those before it tell the time of the others.
+  void judge(Replay& replay) const {
+    for (const std::int32_t last : {replay.last_executed(), replay.last_executed() - 1}) {
+      replay.period = period(replay, last, &OpActivity::end);
+      const auto is_period = [&replay](Ticks time) {
+        const auto difference = static_cast<double>(std::abs(replay.period - time));
+        return difference <= kSteadyTolerance * static_cast<double>(replay.period);
+      };
+      const bool loads = end_of(replay, last, &OpActivity::loaded) > 0;
+      replay.is_steady = is_period(period(replay, last - 1, &OpActivity::end)) &&
+                         (!loads || is_period(period(replay, last, &OpActivity::loaded)));
+      if (replay.is_steady) return;
+    }
+    replay.is_steady = replay.replayed() == 0;
   }
 
-  Ticks added() const { return replay_.period * replay_.replayed(); }
+  bool steady() {
+    bool all = true;
+    for (Replay& replay : replays_) {
+      judge(replay);
+      all = all && replay.is_steady;
+    }
+    return all;
+  }
+
+  Ticks added() const {
+    Ticks sum = 0;
+    for (const Replay& replay : replays_) sum += replay.added();
+    return sum;
+  }
 
   void fill_metrics() {
     Metrics& metrics = result_.metrics;
     const Execution& execution = result_.execution;
-    result_.replayed_layers = replay_.replayed();
+    for (const Replay& replay : replays_)
+      result_.replayed_layers += replay.replayed() * replay.run.length;
     const Seconds overhead = to_seconds(execution.call_begin);
     const Seconds device = to_seconds(execution.end - execution.call_begin + added());
     metrics.device = device;
@@ -241,18 +287,22 @@ class NeuronCallRunner {
   }
 
   void fill_operators(const CriticalPath& path) {
-    const std::vector<OpId> pattern = ops_of_layer(call_.graph, replay_.last_executed());
-    std::map<std::int32_t, std::size_t> position;  // within the replayed layer
+    std::map<std::int32_t, std::size_t> position;  // within a replayed layer
     for (OpId id = 0; id < static_cast<OpId>(call_.graph.ops().size()); ++id) {
       const Op& op = call_.graph.op(id);
-      const bool replayed = replay_.skips(op.layer);
-      const OpId stands_for = replayed ? pattern[position[op.layer]++] : id;
+      OpId stands_for = id;
+      Ticks shift = 0;
+      for (const Replay& replay : replays_) {
+        if (replay.skips(op.layer)) {
+          stands_for = layers_.at(replay.stand_in(op.layer))[position[op.layer]++];
+          shift += replay.period * replay.repetitions_after(op.layer);
+        } else if (id > replay.pattern.back()) {
+          shift += replay.added();
+        }
+      }
       const OpActivity* found = activity_of(stands_for);
       if (found == nullptr) continue;
       const auto number = static_cast<std::size_t>(numbers_[static_cast<std::size_t>(stands_for)]);
-      Ticks shift = 0;
-      if (replayed) shift = replay_.period * (op.layer - replay_.last_executed());
-      if (!replayed && !pattern.empty() && id > pattern.back()) shift = added();
       result_.metrics.operators.push_back(
           operator_metrics(id, *found, shift, largest(path.by_operator[number])));
     }
@@ -279,28 +329,41 @@ class NeuronCallRunner {
     return metrics;
   }
 
-  // Activity of the last executed layer, which every replayed one repeats.
-  OpActivity replayed_layer() const {
-    OpActivity sum;
-    for (const OpId id : ops_of_layer(call_.graph, replay_.last_executed())) {
-      const OpActivity* found = activity_of(id);
-      if (found == nullptr) continue;
-      for (std::size_t r = 0; r < sum.busy.size(); ++r) sum.busy[r] += found->busy[r];
-      sum.read += found->read;
-      sum.written += found->written;
+  // What the repetitions that were not executed would have done, and for how long they would have
+  // waited for an engine that works in them.
+  struct Replayed {
+    OpActivity work;
+    std::array<Ticks, kEngineCount> stalled{};
+  };
+  Replayed replayed() const {
+    Replayed sum;
+    for (const Replay& replay : replays_) {
+      std::array<Ticks, kEngineCount> busy{};
+      for (const OpId id : replay.pattern) {
+        const OpActivity* found = activity_of(id);
+        if (found == nullptr) continue;
+        for (std::size_t r = 0; r < found->busy.size(); ++r) {
+          sum.work.busy[r] += found->busy[r] * replay.replayed();
+          if (r < kEngineCount) busy[r] += found->busy[r];
+        }
+        const auto times = static_cast<std::uint64_t>(replay.replayed());
+        sum.work.read += found->read * times;
+        sum.work.written += found->written * times;
+      }
+      for (std::size_t e = 0; e < kEngineCount; ++e) {
+        if (busy[e] > 0) sum.stalled[e] += (replay.period - busy[e]) * replay.replayed();
+      }
     }
     return sum;
   }
 
   void fill_resources() {
     const Execution& execution = result_.execution;
-    const OpActivity layer = replayed_layer();
-    const double layers = replay_.replayed();
+    const Replayed more = replayed();
     const double total = static_cast<double>(execution.end - execution.call_begin + added());
-    const auto share = [&](Ticks time, Ticks per_layer) {
+    const auto share = [&](Ticks time, Ticks replayed) {
       if (total <= 0) return 0.0;  // a graph of views alone
-      return std::clamp(
-          (static_cast<double>(time) + layers * static_cast<double>(per_layer)) / total, 0.0, 1.0);
+      return std::clamp(static_cast<double>(time + replayed) / total, 0.0, 1.0);
     };
     Metrics& metrics = result_.metrics;
     for (std::size_t c = 0; c < execution.cores.size(); ++c) {
@@ -310,14 +373,12 @@ class NeuronCallRunner {
         if (core.entries[e].empty()) continue;
         ResourceMetrics resource;
         resource.path = prefix + std::string(to_string(static_cast<Engine>(e)));
-        resource.busy = share(core.busy[e], layer.busy[e]);
-        const bool works = layer.busy[e] > 0;
-        resource.stalled = std::min(
-            1 - resource.busy, share(core.stalled[e], works ? replay_.period - layer.busy[e] : 0));
+        resource.busy = share(core.busy[e], more.work.busy[e]);
+        resource.stalled = std::min(1 - resource.busy, share(core.stalled[e], more.stalled[e]));
         metrics.resources.push_back(resource);
       }
       const double bytes = static_cast<double>(core.loaded_bytes + core.stored_bytes) +
-                           layers * static_cast<double>(layer.bytes());
+                           static_cast<double>(more.work.bytes());
       const double loaded_share =
           core.loaded_bytes + core.stored_bytes == 0
               ? 0
@@ -330,20 +391,20 @@ class NeuronCallRunner {
       if (result_.program->collectives().empty()) continue;
       ResourceMetrics collectives;
       collectives.path = prefix + "collectives";
-      collectives.busy =
-          share(core.busy[result_.program->collective_queue()], layer.busy[kCollectiveResource]);
+      collectives.busy = share(core.busy[result_.program->collective_queue()],
+                               more.work.busy[kCollectiveResource]);
       metrics.resources.push_back(collectives);
     }
-    fill_hbm(layer, total);
+    fill_hbm(more.work, total);
   }
 
-  void fill_hbm(const OpActivity& layer, double total) {
+  void fill_hbm(const OpActivity& replayed, double total) {
     const Execution& execution = result_.execution;
-    const double replayed = replay_.replayed() * static_cast<double>(execution.cores.size());
+    const std::size_t cores = execution.cores.size();
     result_.metrics.hbm_read =
-        Bytes(static_cast<double>(execution.hbm_read) + replayed * static_cast<double>(layer.read));
-    result_.metrics.hbm_written = Bytes(static_cast<double>(execution.hbm_written) +
-                                        replayed * static_cast<double>(layer.written));
+        Bytes(static_cast<double>(execution.hbm_read + replayed.read * cores));
+    result_.metrics.hbm_written =
+        Bytes(static_cast<double>(execution.hbm_written + replayed.written * cores));
     ResourceMetrics hbm;
     hbm.path = "chip0.hbm";
     hbm.bytes = result_.metrics.hbm_read + result_.metrics.hbm_written;
@@ -354,11 +415,12 @@ class NeuronCallRunner {
 
   void fill_bottleneck(Seconds overhead, const CriticalPath& path) {
     CriticalTimes total = path.total;
-    for (const OpId id : ops_of_layer(call_.graph, replay_.last_executed())) {
-      const std::int32_t number = numbers_[static_cast<std::size_t>(id)];
-      if (number == kNoId || replay_.replayed() == 0) continue;
-      for (std::size_t r = 0; r < total.size(); ++r) {
-        total[r] += path.by_operator[static_cast<std::size_t>(number)][r] * replay_.replayed();
+    for (const Replay& replay : replays_) {
+      for (const OpId id : replay.pattern) {
+        const std::int32_t number = numbers_[static_cast<std::size_t>(id)];
+        if (number == kNoId) continue;
+        for (std::size_t r = 0; r < total.size(); ++r)
+          total[r] += path.by_operator[static_cast<std::size_t>(number)][r] * replay.replayed();
       }
     }
     const Critical critical = largest(total);
@@ -370,9 +432,10 @@ class NeuronCallRunner {
   }
 
   const NeuronCall& call_;
+  Layers layers_;
   CollectiveCosts own_costs_;
   SchedulingParameters scheduling_;
-  Replay replay_;
+  std::vector<Replay> replays_;
   std::shared_ptr<const KeptProgram> kept_;  // null: mapped for this call alone
   NeuronCallResult result_;
   std::vector<OpActivity> activities_;  // by operator of the program

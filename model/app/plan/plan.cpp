@@ -10,6 +10,7 @@
 #include "hw/spec/gpu/kernel_library.hpp"
 #include "model/app/plan/certainty.hpp"
 #include "model/app/request/device_family.hpp"
+#include "model/app/request/prompt_images.hpp"
 #include "model/app/serving/request/serve_parts.hpp"
 #include "model/app/serving/steps/served_network.hpp"
 #include "model/app/study/pareto.hpp"
@@ -69,6 +70,7 @@ void check_plan(const PlanRequest& request) {
   }
   const ModelConfig model = WorkloadLibrary().load(service.machine.workload);
   check_served(model);
+  check_served_images(service.machine, model);
   if (service.offline > 0) {
     throw UserError(
         "--offline: a plan needs requests over time; give --rate, --concurrency or "
@@ -142,8 +144,10 @@ void mark_front(PlanRecord& plan) {
 
 std::string load_options(const ServeRequest& service) {
   std::string text;
-  if (service.concurrency > 0)
-    add_option(text, "--concurrency", std::to_string(service.concurrency));
+  const auto add_count = [&text](const char* name, std::int64_t count) {
+    if (count > 0) add_option(text, name, std::to_string(count));
+  };
+  add_count("--concurrency", service.concurrency);
   if (service.rate > 0) {
     add_option(text, "--rate", fmt::format("{:.6g}", service.rate));
     if (service.arrivals != "poisson") add_option(text, "--arrivals", service.arrivals);
@@ -157,9 +161,12 @@ std::string load_options(const ServeRequest& service) {
   }
   add_option(text, "--speculate", service.speculate);
   add_option(text, "--engine", service.engine);
-  if (service.max_batch > 0) add_option(text, "--max-batch", std::to_string(service.max_batch));
-  if (service.max_tokens > 0) add_option(text, "--max-tokens", std::to_string(service.max_tokens));
+  add_count("--max-batch", service.max_batch);
+  add_count("--max-tokens", service.max_tokens);
   add_option(text, "--kv-dtype", service.machine.kv_dtype);
+  add_count("--images", service.machine.images);
+  add_count("--image-size", service.machine.image_size);
+  add_count("--image-width", service.machine.image_width);
   for (const std::string& one : service.machine.set) add_option(text, "--set", one);
   if (service.machine.seed != 0) {
     add_option(text, "--seed", std::to_string(service.machine.seed));

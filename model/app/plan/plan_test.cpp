@@ -97,6 +97,11 @@ TEST(Plan, OptionsOfTheLoadAreThoseOfServe) {
   service.machine.set = {"device.hbm.bandwidth=2 TB/s"};
   EXPECT_EQ(load_options(service),
             "--rate 2 --input-len 512 --output-len 64 --set 'device.hbm.bandwidth=2 TB/s'");
+  service.machine.set.clear();
+  service.machine.images = 2;
+  service.machine.image_size = 1024;
+  EXPECT_EQ(load_options(service),
+            "--rate 2 --input-len 512 --output-len 64 --images 2 --image-size 1024");
 }
 
 TEST(Plan, WrongQuestionsSayWhatToType) {
@@ -122,6 +127,8 @@ TEST(Plan, WrongQuestionsSayWhatToType) {
               HasSubstr("`foretell run`"));
   EXPECT_THAT(message([](PlanRequest& r) { r.service.machine.workload = "t5-3b"; }),
               HasSubstr("only decoders are served token by token"));
+  EXPECT_THAT(message([](PlanRequest& r) { r.service.machine.images = 1; }),
+              HasSubstr("reads no images beside its prompt"));
   EXPECT_THAT(message([](PlanRequest& r) { r.probability = 1; }), HasSubstr("0.8"));
   EXPECT_THAT(message([](PlanRequest& r) { r.workers = "apart"; }), HasSubstr("separate"));
   EXPECT_THAT(message([](PlanRequest& r) { r.dtypes = {"fp8", "bf61"}; }), HasSubstr("'bf61'"));

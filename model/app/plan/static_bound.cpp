@@ -28,6 +28,7 @@ StaticBound static_bound(const WorkerMachine& machine, double mean_input, double
   StepShape prompt;
   prompt.chunks = {{input, 0}};
   prompt.finished_prompts = 1;
+  prompt.images = machine.images;
   prompt.padded_tokens = input;
   const PassTime prefill = pass_time(machine, prompt);
   bound.prompt_s = prefill.slowest.value();

@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <utility>
+#include <vector>
 
 #include "model/app/request/prediction.hpp"
 #include "model/base/errors.hpp"
@@ -85,9 +87,11 @@ TEST(GenerationLaws, LongPromptsOfOldReleasesPassThroughHbm) {
 // One core stands for its group and a few layers for all of them; --exact executes every layer on
 // every core, with the collectives on the links.
 TEST(GenerationLaws, AGroupOfCoresIsWithinATenthOfAPercentOfAllOfThem) {
-  for (const int tp : {2, 8, 12}) {
+  const std::vector<std::pair<const char*, int>> groups = {
+      {"inf2.48xlarge", 2}, {"inf2.48xlarge", 8}, {"inf2.48xlarge", 12}, {"trn2.48xlarge", 4}};
+  for (const auto& [system, tp] : groups) {
     Request request = gpt2();
-    request.system = "inf2.48xlarge";
+    request.system = system;
     request.tp = tp;
     request.sequence_parallel = tp == 8;
     const RunSummary one = predict(request).summary;
@@ -96,6 +100,33 @@ TEST(GenerationLaws, AGroupOfCoresIsWithinATenthOfAPercentOfAllOfThem) {
     EXPECT_NEAR(one.call_s / all.call_s, 1, 1e-3) << tp;
     EXPECT_NEAR(*one.ttft_s / *all.ttft_s, 1, 1e-3) << tp;
     EXPECT_NEAR(*one.tpot_s / *all.tpot_s, 1, 1e-3) << tp;
+  }
+}
+
+// Windows and full attention in turn, an encoder before its decoder, and a tower for images before
+// a decoder: each is a run of its own, and all are replayed.
+TEST(GenerationLaws, PatternsAndSeveralRunsOfLayersAreReplayedAsTheyAreExecuted) {
+  Request windows = gpt2();
+  windows.workload = "gemma-3-4b";
+  windows.input_len = 1500;
+  windows.output_len = 2;
+  Request translation = gpt2();
+  translation.workload = "bart-large";
+  translation.output_len = 2;
+  Request images = gpt2();
+  images.system = "inf2.48xlarge";
+  images.workload = "Qwen3-VL-8B";
+  images.tp = 8;
+  images.input_len = 256;
+  images.output_len = 2;
+  images.images = 1;
+  images.image_size = 224;
+  for (Request request : {windows, translation, images}) {
+    const RunSummary replayed = predict(request).summary;
+    request.exact = true;
+    const RunSummary executed = predict(request).summary;
+    EXPECT_NEAR(*replayed.ttft_s / *executed.ttft_s, 1, 1e-3) << request.workload;
+    EXPECT_NEAR(*replayed.tpot_s / *executed.tpot_s, 1, 1e-3) << request.workload;
   }
 }
 

@@ -4,8 +4,10 @@
 #include <tlm_utils/simple_initiator_socket.h>
 #include <tlm_utils/simple_target_socket.h>
 
+#include <algorithm>
 #include <functional>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -163,6 +165,51 @@ TEST(MemoryServer, EqualInitiatorsGetEqualShares) {
   for (const Ticks end : last) {
     EXPECT_NEAR(static_cast<double>(end), static_cast<double>(to_ticks(2.0_us)),
                 static_cast<double>(to_ticks(40.0_ns)));
+  }
+}
+
+// Asks again as soon as it has been served, `left` times, for bytes of its own size.
+class Reader : public Initiator {
+ public:
+  SC_HAS_PROCESS(Reader);
+  Reader(const sc_core::sc_module_name& name, unsigned bytes, int times, Ticks begin)
+      : Initiator(name), bytes_(bytes), left_(times) {
+    SC_METHOD(read);
+    sensitive << next_;
+    dont_initialize();
+    next_.notify(to_sc_time(begin));
+  }
+  Ticks last_end = 0;
+
+ private:
+  void read() {
+    last_end = access(bytes_);
+    if (--left_ > 0) next_.notify(to_sc_time(last_end - now_ticks()));
+  }
+  unsigned bytes_;
+  int left_;
+  sc_core::sc_event next_;
+};
+
+// However many initiators ask, whatever they ask for and whenever: the memory neither rests while
+// one waits nor serves more than its rate.
+TEST(MemoryServer, WorksAtItsRateAsLongAsAnInitiatorWaits) {
+  for (const std::size_t count : {2U, 3U, 4U, 8U}) {
+    SimulationContext context;
+    MemoryServer hbm("hbm", {32_GiB, 100.0_GBps, 0.0_ns, "", "", 0});
+    std::vector<std::unique_ptr<Reader>> all;
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto bytes = static_cast<unsigned>(1000 + 700 * (i % 3));
+      const std::string name = "reader" + std::to_string(i);
+      all.push_back(std::make_unique<Reader>(name.c_str(), bytes, 400000 / static_cast<int>(bytes),
+                                             to_ticks(3.0_ns) * static_cast<Ticks>(i)));
+      all.back()->out.bind(hbm.socket);
+    }
+    context.run();
+    Ticks last = 0;
+    for (const auto& reader : all) last = std::max(last, reader->last_end);
+    EXPECT_LE(last, hbm.busy()) << count;
+    EXPECT_NEAR(static_cast<double>(last) / static_cast<double>(hbm.busy()), 1, 0.01) << count;
   }
 }
 

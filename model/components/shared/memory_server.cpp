@@ -54,29 +54,54 @@ double MemoryServer::occupied(const tlm::tlm_generic_payload& payload,
 
 void MemoryServer::b_transport(int id, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
   const Ticks now = now_ticks();
-  const Ticks arrival = now + to_ticks(delay);
   const auto own = static_cast<std::size_t>(id);
   if (own >= ports_.size()) ports_.resize(own + 1);
-  const Ticks begin = std::max(arrival, ports_[own].free_at);
+  share(ports_, static_cast<double>(now - shared_to_));
+  shared_to_ = now;
+  const auto writes_otherwise = [&](const Port& port) {
+    return &port != &ports_[own] && port.work > 0 && port.writes != payload.is_write();
+  };
   const bool beside =
-      banks_ != nullptr && std::any_of(ports_.begin(), ports_.end(), [&](const Port& port) {
-        return port.free_at > begin && port.writes != payload.is_write();
-      });
+      banks_ != nullptr && std::any_of(ports_.begin(), ports_.end(), writes_otherwise);
   const Ticks service = std::llround(occupied(payload, beside) * ticks_per_byte_);
-  Ticks end = begin + service;
-  for (std::size_t other = 0; other < ports_.size(); ++other) {
-    Port& port = ports_[other];
-    if (other == own || port.free_at <= begin || port.begin >= begin + service) continue;
-    const Ticks shared = std::min(port.free_at - std::max(port.begin, begin), service);
-    end += shared;
-    port.free_at += shared;
+  const Ticks ahead = to_ticks(delay);  // of now, the transaction arrives
+  if (ahead > 0) {
+    arrived_at_ = ports_;
+    share(arrived_at_, static_cast<double>(ahead));
   }
-  if (begin > ports_[own].free_at) ports_[own].begin = begin;
-  ports_[own].free_at = end;
+  const double passed =
+      time_of(ahead > 0 ? arrived_at_ : ports_, own, static_cast<double>(service));
+  ports_[own].work += static_cast<double>(service);
   ports_[own].writes = payload.is_write();
   busy_ += service;
-  delay = to_sc_time(end + latency_ - now);
+  delay = to_sc_time(ahead + std::llround(passed) + latency_);
   payload.set_response_status(tlm::TLM_OK_RESPONSE);
+}
+
+void MemoryServer::share(std::vector<Port>& ports, double ticks) {
+  while (ticks > 0) {
+    double least = 0;
+    int working = 0;
+    for (const Port& port : ports) {
+      if (port.work <= 0) continue;
+      least = working == 0 ? port.work : std::min(least, port.work);
+      ++working;
+    }
+    if (working == 0) return;
+    const double each = std::min(least, ticks / working);
+    for (Port& port : ports) port.work = std::max(0.0, port.work - each);
+    if (each < least) return;  // nobody is done
+    ticks -= each * working;
+  }
+}
+
+double MemoryServer::time_of(const std::vector<Port>& ports, std::size_t own, double service) {
+  const double work = ports[own].work + service;
+  double sum = work;
+  for (std::size_t other = 0; other < ports.size(); ++other) {
+    if (other != own) sum += std::min(ports[other].work, work);
+  }
+  return sum;
 }
 
 tlm::tlm_sync_enum MemoryServer::nb_transport_fw(int id, tlm::tlm_generic_payload& payload,

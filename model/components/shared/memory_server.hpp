@@ -3,9 +3,8 @@
 //
 //   b_transport   adds to its delay argument the time until the last byte has passed. Initiators
 //                 take turns in small pieces, so a short transaction does not wait for a long one
-//                 of another: both go at half the rate as long as they overlap, and what a
-//                 transaction takes from one that was answered before delays the next of that
-//                 initiator.
+//                 of another: those that have work share the rate evenly, and what a transaction
+//                 takes from one that was answered before delays the next of that initiator.
 //   nb_transport  BEGIN_REQ is answered with END_REQ at once, BEGIN_RESP comes when the last byte
 //                 has passed. All requests at hand share the rate evenly: exact for any mix, at an
 //                 event per request.
@@ -52,20 +51,25 @@ class MemoryServer final : public Memory {
   void add_activity(const std::string& prefix, std::vector<ModuleActivity>& modules) const override;
 
  private:
+  struct Port {       // one per initiator of b_transport
+    double work = 0;  // ticks that the memory alone still needs for what it asked
+    bool writes = false;
+  };
+
   void b_transport(int id, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
   tlm::tlm_sync_enum nb_transport_fw(int id, tlm::tlm_generic_payload& payload,
                                      tlm::tlm_phase& phase, sc_core::sc_time& delay);
+  // What ports that share the rate have left of their work after this many ticks.
+  static void share(std::vector<Port>& ports, double ticks);
+  // Ticks until a port is done with this much more, if nobody asks again: of every other one as
+  // much passes meanwhile, or all that it has.
+  static double time_of(const std::vector<Port>& ports, std::size_t own, double service);
   void finish();   // SC_METHOD: the shortest request is served
   void advance();  // what all requests got since the last time
   void plan();     // when the next request will be served
   // Bytes at the peak that the transaction occupies the memory for; counts it.
   double occupied(const tlm::tlm_generic_payload& payload, bool beside_other_direction);
 
-  struct Port {  // one per initiator of b_transport
-    Ticks begin = 0;
-    Ticks free_at = 0;  // it has work between these
-    bool writes = false;
-  };
   struct Request {
     int id = 0;
     tlm::tlm_generic_payload* payload = nullptr;
@@ -79,6 +83,8 @@ class MemoryServer final : public Memory {
   std::unique_ptr<BankedMemory> banks_;  // nullptr: the peak rate
   BankTime bank_time_;                   // of all requests so far
   std::vector<Port> ports_;
+  std::vector<Port> arrived_at_;  // as they will be when a transaction arrives later
+  Ticks shared_to_ = 0;           // the time of their work
   std::vector<Request> requests_;
   Ticks advanced_to_ = 0;
   Ticks busy_ = 0;

@@ -47,10 +47,10 @@ using Demands = std::map<TensorId, std::vector<Demand>>;
 class NeuronMapper {
  public:
   NeuronMapper(const Graph& graph, const PrecisionPolicy& precision, const CoreShape& core,
-               const SchedulingParameters& scheduling, const std::set<std::int32_t>& skipped,
+               const SchedulingParameters& scheduling, const LayerStandIns& stand_ins,
                SpillPlan plan = {})
       : graph_(graph),
-        skipped_(skipped),
+        stand_ins_(stand_ins),
         kernels_(fuse(graph)),
         builder_(graph.name()),
         emitter_(builder_, core, types_of(precision), scheduling),
@@ -61,27 +61,20 @@ class NeuronMapper {
 
   Program run() {
     collect_demands();
-    std::vector<const Kernel*> layer;  // kernels of the layer being mapped
-    std::vector<const Kernel*> template_layer;
-    std::size_t skipped_position = 0;
-    std::int32_t current = kNoId;
+    std::map<std::int32_t, std::vector<const Kernel*>> of_layer;  // that were seen so far
     for (const Kernel& kernel : kernels_) {
       const std::int32_t in = graph_.op(kernel.ops.front()).layer;
-      if (in != current) {
-        if (current != kNoId && skipped_.count(current) == 0) template_layer = layer;
-        layer.clear();
-        skipped_position = 0;
-        current = in;
-      }
-      if (in != kNoId && skipped_.count(in) != 0) {
-        FORETELL_CHECK(skipped_position < template_layer.size(),
-                       "skipped layer without an equal one before it");
-        const Kernel* like = template_layer[skipped_position++];
+      std::vector<const Kernel*>& seen = of_layer[in];
+      seen.push_back(&kernel);
+      const auto found = stand_ins_.find(in);
+      if (found != stand_ins_.end()) {
+        const std::vector<const Kernel*>& mapped = of_layer[found->second];
+        FORETELL_CHECK(seen.size() <= mapped.size(), "a layer without an equal one before it");
+        const Kernel* like = mapped[seen.size() - 1];
         emitter_.alias(like->output, kernel.output);
         residency_.skip(kernel, *like, static_cast<std::size_t>(like - kernels_.data()));
         continue;
       }
-      layer.push_back(&kernel);
       residency_.begin(kernel);
       lower(kernel);
       residency_.end(kernel);
@@ -286,7 +279,7 @@ class NeuronMapper {
   }
 
   const Graph& graph_;
-  const std::set<std::int32_t>& skipped_;
+  const LayerStandIns& stand_ins_;
   std::vector<Kernel> kernels_;
   ProgramBuilder builder_;
   Emitter emitter_;
@@ -321,16 +314,16 @@ void check_attentions(const Graph& graph) {
 
 Program map_to_neuron_core(const Graph& graph, const PrecisionPolicy& precision,
                            const CoreShape& core, const SchedulingParameters& scheduling,
-                           const std::set<std::int32_t>& skipped_layers, Occupancy* occupancy) {
+                           const LayerStandIns& stand_ins, Occupancy* occupancy) {
   check_attentions(graph);
-  NeuronMapper mapper(graph, precision, core, scheduling, skipped_layers);
+  NeuronMapper mapper(graph, precision, core, scheduling, stand_ins);
   Program program = mapper.run();
   const SpillPlan plan = mapper.spill_plan();
   if (plan.empty()) {
     if (occupancy != nullptr) *occupancy = mapper.occupancy(plan);
     return program;
   }
-  NeuronMapper spilling(graph, precision, core, scheduling, skipped_layers, plan);
+  NeuronMapper spilling(graph, precision, core, scheduling, stand_ins, plan);
   program = spilling.run();
   if (occupancy != nullptr) *occupancy = spilling.occupancy(plan);
   return program;

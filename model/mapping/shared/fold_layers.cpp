@@ -28,39 +28,72 @@ bool equal_layers(const Graph& graph, const std::vector<OpId>& a, const std::vec
          });
 }
 
-}  // namespace
+// Layers without a gap in their numbers, each as the number of the first one that is equal to it.
+struct Sequence {
+  std::int32_t first = 0;
+  std::vector<std::size_t> classes;
+};
 
-std::vector<OpId> ops_of_layer(const Graph& graph, std::int32_t layer) {
-  std::vector<OpId> ops;
-  for (OpId id = 0; id < static_cast<OpId>(graph.ops().size()); ++id) {
-    if (graph.op(id).layer == layer) ops.push_back(id);
+std::vector<Sequence> sequences_of(const Graph& graph) {
+  std::vector<Sequence> sequences;
+  std::vector<std::vector<OpId>> classes;
+  std::int32_t next = 0;
+  for (const auto& [layer, ops] : ops_of_layers(graph)) {
+    if (sequences.empty() || layer != next) sequences.push_back({layer, {}});
+    next = layer + 1;
+    const auto same = std::find_if(classes.begin(), classes.end(), [&, &of = ops](const auto& one) {
+      return equal_layers(graph, one, of);
+    });
+    sequences.back().classes.push_back(static_cast<std::size_t>(same - classes.begin()));
+    if (same == classes.end()) classes.push_back(ops);
   }
-  return ops;
+  return sequences;
 }
 
-LayerRun longest_equal_run(const Graph& graph) {
+// How often the `length` layers from `begin` on follow one another.
+std::size_t repetitions(const std::vector<std::size_t>& classes, std::size_t begin,
+                        std::size_t length) {
+  std::size_t end = begin + length;
+  while (end < classes.size() && classes[end] == classes[end - length]) ++end;
+  return (end - begin) / length;
+}
+
+// The pattern from `begin` on that leaves fewest layers to map; the shortest of equally good ones.
+LayerRun best_run(const Sequence& sequence, std::size_t begin, std::size_t shortest) {
+  LayerRun best;
+  std::size_t most = 0;
+  const std::size_t left = sequence.classes.size() - begin;
+  for (std::size_t length = 1; length * (shortest + 1) <= left; ++length) {
+    const std::size_t count = repetitions(sequence.classes, begin, length);
+    if (count <= shortest || (count - shortest) * length <= most) continue;
+    most = (count - shortest) * length;
+    best = {sequence.first + static_cast<std::int32_t>(begin), static_cast<std::int32_t>(length),
+            static_cast<std::int32_t>(count)};
+  }
+  return best;
+}
+
+}  // namespace
+
+std::map<std::int32_t, std::vector<OpId>> ops_of_layers(const Graph& graph) {
   std::map<std::int32_t, std::vector<OpId>> layers;
   for (OpId id = 0; id < static_cast<OpId>(graph.ops().size()); ++id) {
     if (graph.op(id).layer != kNoId) layers[graph.op(id).layer].push_back(id);
   }
-  LayerRun best;
-  LayerRun current;
-  const std::vector<OpId>* previous = nullptr;
-  for (const auto& [layer, ops] : layers) {
-    const bool continues = previous != nullptr && layer == current.first + current.count &&
-                           equal_layers(graph, *previous, ops);
-    if (continues) {
-      ++current.count;
-    } else {
-      current = {layer, 1};
+  return layers;
+}
+
+std::vector<LayerRun> equal_runs(const Graph& graph, std::int32_t shortest) {
+  std::vector<LayerRun> runs;
+  for (const Sequence& sequence : sequences_of(graph)) {
+    std::size_t begin = 0;
+    while (begin < sequence.classes.size()) {
+      const LayerRun run = best_run(sequence, begin, static_cast<std::size_t>(shortest));
+      if (run.count > 0) runs.push_back(run);
+      begin = run.count > 0 ? static_cast<std::size_t>(run.end() - sequence.first) : begin + 1;
     }
-    // The one of equally long runs that has larger layers: those of a backward pass.
-    const bool is_larger = current.count == best.count && current.count > 1 &&
-                           ops.size() > ops_of_layer(graph, best.first).size();
-    if (current.count > best.count || is_larger) best = current;
-    previous = &ops;
   }
-  return best;
+  return runs;
 }
 
 }  // namespace foretell

@@ -2,23 +2,33 @@
 #pragma once
 
 #include <cstdint>
-#include <set>
+#include <map>
 #include <vector>
 
 #include "workloads/ir/graph.hpp"
 
 namespace foretell {
 
-// A run of consecutive layers with the same operators, shapes and types.
+// Consecutive layers that repeat a pattern: `count` times the `length` layers from `first` on, with
+// the same operators, shapes and types each time. A network whose layers are all equal has a
+// pattern of one layer, one with a full attention after every five windows a pattern of six.
 struct LayerRun {
   std::int32_t first = 0;
+  std::int32_t length = 1;
   std::int32_t count = 0;
+
+  // The first layer of a repetition.
+  std::int32_t at(std::int32_t repetition) const { return first + repetition * length; }
+  std::int32_t end() const { return at(count); }
 };
 
-// The longest run of equal layers; count 0 when the graph has no layers.
-LayerRun longest_equal_run(const Graph& graph);
+// Runs of more than `shortest` repetitions, none of which overlaps another, in order of layers.
+std::vector<LayerRun> equal_runs(const Graph& graph, std::int32_t shortest);
 
-// Operators of a layer in graph order.
-std::vector<OpId> ops_of_layer(const Graph& graph, std::int32_t layer);
+// By layer that is not mapped itself: the equal one before it that stands for it.
+using LayerStandIns = std::map<std::int32_t, std::int32_t>;
+
+// By layer (Op::layer), its operators in graph order.
+std::map<std::int32_t, std::vector<OpId>> ops_of_layers(const Graph& graph);
 
 }  // namespace foretell

@@ -19,8 +19,8 @@ std::int64_t tokens_along(std::int64_t pixels, std::int64_t step) {
 class TowerBuilder {
  public:
   TowerBuilder(BlockBuilder* block, const TowerPart& tower, const PatchedImage& image,
-               std::int64_t ranks)
-      : block_(block), tower_(tower), image_(image) {
+               std::int64_t ranks, std::int64_t first_layer)
+      : block_(block), tower_(tower), image_(image), first_layer_(first_layer) {
     const bool divides = tower.heads % ranks == 0 && tower.intermediate % ranks == 0;
     ranks_ = divides ? ranks : 1;
   }
@@ -44,7 +44,7 @@ class TowerBuilder {
     std::int64_t made = 0;
     for (std::int64_t i = 0; i < tower_.layers; ++i) {
       const std::string scope = std::string(kScope) + "." + std::to_string(i);
-      block_->enter(scope);
+      block_->enter(scope, scope, static_cast<std::int32_t>(first_layer_ + i));
       x = layer(x);
       if (made < between && (i + 1) * (between + 1) >= (made + 1) * tower_.layers) {
         block_->enter(std::string(kScope) + ".between." + std::to_string(made++));
@@ -133,6 +133,7 @@ class TowerBuilder {
   BlockBuilder* block_;
   const TowerPart& tower_;
   const PatchedImage& image_;
+  std::int64_t first_layer_;
   std::int64_t ranks_ = 1;
   TensorId positions_ = kNoId;
 };
@@ -147,8 +148,8 @@ PatchedImage patched_image(const TowerPart& tower, std::int64_t height, std::int
 }
 
 TensorId image_tokens(BlockBuilder* block, const TowerPart& tower, std::int64_t images,
-                      const PatchedImage& image, std::int64_t ranks) {
-  return TowerBuilder(block, tower, image, ranks).build(images);
+                      const PatchedImage& image, std::int64_t ranks, std::int64_t first_layer) {
+  return TowerBuilder(block, tower, image, ranks, first_layer).build(images);
 }
 
 Graph build_image_tower(const ModelConfig& config, std::int64_t images, const PatchedImage& image,
@@ -157,7 +158,7 @@ Graph build_image_tower(const ModelConfig& config, std::int64_t images, const Pa
   if (tower.name.empty()) throw UserError(config.name + ": takes no images");
   BlockBuilder block(config.name);
   block.set_ranks(tensor_parallel);
-  block.graph().mark_output(image_tokens(&block, tower, images, image, tensor_parallel));
+  block.graph().mark_output(image_tokens(&block, tower, images, image, tensor_parallel, 0));
   return std::move(block.graph());
 }
 

@@ -26,9 +26,9 @@ PatchedImage patched_image(const TowerPart& tower, std::int64_t height, std::int
 
 // `images` of them: [images, patches, numbers of a patch] -> [images, tokens, hidden]. Cores of a
 // tensor-parallel copy share the width of its blocks where that divides evenly, which `ranks` says;
-// else each computes all.
+// else each computes all. The numbers of its layers go on from `first_layer`.
 TensorId image_tokens(BlockBuilder* block, const TowerPart& tower, std::int64_t images,
-                      const PatchedImage& image, std::int64_t ranks);
+                      const PatchedImage& image, std::int64_t ranks, std::int64_t first_layer);
 
 // The tower alone, for `images` images; `tensor_parallel` as in Binding. UserError for a network
 // without one.

@@ -174,7 +174,7 @@ class PartsBuilder {
         patched_image(parts_.tower, binding_.image_size, binding_.image_width);
     const bool spread = binding_.sequence_parallel;
     const TensorId tokens = image_tokens(&block_, parts_.tower, shape[0] * binding_.images, image,
-                                         spread ? 1 : binding_.tensor_parallel);
+                                         spread ? 1 : binding_.tensor_parallel, config_.layers);
     block_.enter("embeddings");
     return block_.op("images", "Move", {x, tokens},
                      {{"function", std::string("Scatter")}, {"shape", shape}});

@@ -20,7 +20,8 @@ namespace {
 
 // What a plan is asked with; everything else of a service it chooses, or does not take.
 const std::set<std::string_view> kFieldsOfPlans = {
-    "input_len", "output_len", "kv_dtype", "library", "distributions", "service", "label"};
+    "input_len", "output_len", "kv_dtype", "library",    "distributions",
+    "service",   "label",      "images",   "image_size", "image_width"};
 const std::set<std::string_view> kServiceOfPlans = {
     "rate",      "concurrency", "trace",        "arrivals", "requests", "engine",
     "max_batch", "max_tokens",  "prefix_cache", "slo",      kPlanKey};
@@ -28,7 +29,7 @@ const std::set<std::string_view> kServiceOfPlans = {
 void refuse_of_plan(std::string_view name) {
   throw UserError(fmt::format(
       "{}: a point with `plan` chooses it, or does not take it; state load, lengths, slo, dtype, "
-      "kv_dtype, engine, library, max_batch, max_tokens and parameters",
+      "kv_dtype, images, engine, library, max_batch, max_tokens and parameters",
       name));
 }
 
