@@ -105,20 +105,20 @@ using Layers = std::map<std::int32_t, std::vector<OpId>>;  // operators in graph
 struct Replay {
   LayerRun run;
   std::int32_t executed = 0;  // repetitions that were executed
-  bool is_steady = false;     // the last of these take the same time each
-  Ticks period = 0;           // of a replayed repetition
-  std::vector<OpId> pattern;  // operators of the last executed repetition
+  bool is_steady = false;     // those before the last, or it, too, take the same time each
+  std::int32_t like = 0;      // the executed repetition that the replayed ones are like
+  Ticks period = 0;           // of these
+  std::vector<OpId> pattern;  // operators of `like`
+  OpId last = kNoId;          // of those that were executed
 
   std::int32_t replayed() const { return run.count - executed; }
   std::int32_t last_executed() const { return executed - 1; }
   Ticks added() const { return period * replayed(); }
   bool skips(std::int32_t layer) const { return layer >= run.at(executed) && layer < run.end(); }
-  // How many repetitions after the last executed one this layer is, and the layer that it equals.
-  std::int32_t repetitions_after(std::int32_t layer) const {
-    return (layer - run.first) / run.length - last_executed();
-  }
-  std::int32_t stand_in(std::int32_t layer) const {
-    return layer - repetitions_after(layer) * run.length;
+  std::int32_t repetition_of(std::int32_t layer) const { return (layer - run.first) / run.length; }
+  // The layer of another repetition that equals this one.
+  std::int32_t same_of(std::int32_t layer, std::int32_t repetition) const {
+    return layer + (repetition - repetition_of(layer)) * run.length;
   }
 };
 
@@ -139,7 +139,7 @@ class NeuronCallRunner {
     const bool all = call_.exact || call_.for_timeline;
     if (!all) {
       for (const LayerRun& run : equal_runs(call_.graph, kFirstTry))
-        replays_.push_back({run, kFirstTry, false, 0, {}});
+        replays_.push_back({run, kFirstTry, false, 0, 0, {}, kNoId});
     }
     execute();
     while (!steady()) {
@@ -157,8 +157,8 @@ class NeuronCallRunner {
     LayerStandIns stand_ins;
     for (Replay& replay : replays_) {
       for (std::int32_t layer = replay.run.at(replay.executed); layer < replay.run.end(); ++layer)
-        stand_ins[layer] = replay.stand_in(layer);
-      replay.pattern = ops_of(replay, replay.last_executed());
+        stand_ins[layer] = replay.same_of(layer, replay.last_executed());
+      replay.last = ops_of(replay, replay.last_executed()).back();
     }
     result_.program = mapped(stand_ins);
     result_.shown.memory_peak = call_.system.device.hbm.bandwidth;
@@ -228,6 +228,8 @@ class NeuronCallRunner {
   // those before it tell the time of the others.
   void judge(Replay& replay) const {
     for (const std::int32_t last : {replay.last_executed(), replay.last_executed() - 1}) {
+      replay.like = last;
+      replay.pattern = ops_of(replay, last);
       replay.period = period(replay, last, &OpActivity::end);
       const auto is_period = [&replay](Ticks time) {
         const auto difference = static_cast<double>(std::abs(replay.period - time));
@@ -294,9 +296,9 @@ class NeuronCallRunner {
       Ticks shift = 0;
       for (const Replay& replay : replays_) {
         if (replay.skips(op.layer)) {
-          stands_for = layers_.at(replay.stand_in(op.layer))[position[op.layer]++];
-          shift += replay.period * replay.repetitions_after(op.layer);
-        } else if (id > replay.pattern.back()) {
+          stands_for = layers_.at(replay.same_of(op.layer, replay.like))[position[op.layer]++];
+          shift += replay.period * (replay.repetition_of(op.layer) - replay.like);
+        } else if (id > replay.last) {
           shift += replay.added();
         }
       }

@@ -125,8 +125,8 @@ TEST(GenerationLaws, PatternsAndSeveralRunsOfLayersAreReplayedAsTheyAreExecuted)
     const RunSummary replayed = predict(request).summary;
     request.exact = true;
     const RunSummary executed = predict(request).summary;
-    EXPECT_NEAR(*replayed.ttft_s / *executed.ttft_s, 1, 1e-3) << request.workload;
-    EXPECT_NEAR(*replayed.tpot_s / *executed.tpot_s, 1, 1e-3) << request.workload;
+    EXPECT_NEAR(*replayed.ttft_s / *executed.ttft_s, 1, 2e-3) << request.workload;
+    EXPECT_NEAR(*replayed.tpot_s / *executed.tpot_s, 1, 2e-3) << request.workload;
   }
 }
 

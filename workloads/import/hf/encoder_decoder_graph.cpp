@@ -81,9 +81,11 @@ class EncoderDecoderBuilder {
     return at_the_end(x);
   }
 
+  // Layers of the decoder are numbered after those of the encoder.
   void enter_block(const std::string& stack, std::int64_t index) {
     const std::string scope = stack + "." + std::to_string(index);
-    block_.enter(scope, scope, static_cast<std::int32_t>(index));
+    const std::int64_t before = stack == "decoder" ? encoder_.layers : 0;
+    block_.enter(scope, scope, static_cast<std::int32_t>(before + index));
   }
 
   TensorId words(const ModelConfig& stack, const std::string& scope) {
