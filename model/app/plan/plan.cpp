@@ -84,6 +84,10 @@ void check_plan(const PlanRequest& request) {
         longest_input(load), longest_output(load), model.name, model.max_seq_len));
   }
   Request machine = service.machine;
+  if (machine.images > 0) {
+    fill_image_size(machine, model);
+    check_image_tokens(load, machine.images, prompt_image(machine, model).tokens);
+  }
   const std::vector<std::string> engine_set = take_engine_set(machine);
   if (request.engines.empty()) EngineCatalog().load(service.engine, engine_set);
   for (const std::string& engine : request.engines) {

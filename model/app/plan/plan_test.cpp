@@ -129,6 +129,11 @@ TEST(Plan, WrongQuestionsSayWhatToType) {
               HasSubstr("only decoders are served token by token"));
   EXPECT_THAT(message([](PlanRequest& r) { r.service.machine.images = 1; }),
               HasSubstr("reads no images beside its prompt"));
+  EXPECT_THAT(message([](PlanRequest& r) {
+                r.service.machine.workload = "Qwen3-VL-8B";
+                r.service.machine.images = 40;
+              }),
+              HasSubstr("more than a prompt of 512"));
   EXPECT_THAT(message([](PlanRequest& r) { r.probability = 1; }), HasSubstr("0.8"));
   EXPECT_THAT(message([](PlanRequest& r) { r.workers = "apart"; }), HasSubstr("separate"));
   EXPECT_THAT(message([](PlanRequest& r) { r.dtypes = {"fp8", "bf61"}; }), HasSubstr("'bf61'"));

@@ -152,7 +152,8 @@ class SystemSearch {
   // The degrees of tensor parallelism here. False: the type or the library is refused.
   bool find_degrees(const Candidate& candidate) {
     try {
-      const Request request = worker_request(request_, system_, candidate);
+      Request request = worker_request(request_, system_, candidate);
+      request.images = request.image_size = request.image_width = 0;  // of prompts, see the load
       const MemoryPlace place = family_of(system_).resolve(request)->place();
       choices_.degrees = place.degrees;
       choices_.devices = place.devices;

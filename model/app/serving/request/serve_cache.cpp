@@ -23,15 +23,19 @@ void set_first_use(const EngineHost& host, const WorkerMachine& worker, WorkerRu
   if (!counts || !worker.reads_latents) rules.first_piece = Seconds(0);
 }
 
-void set_images(const Load& load, const WorkerMachine& worker, WorkerRules& rules) {
-  rules.images = worker.images;
-  rules.image_tokens = worker.image_tokens;
-  const std::int64_t tokens = worker.images * worker.image_tokens;
+void check_image_tokens(const Load& load, std::int64_t images, std::int64_t each) {
+  const std::int64_t tokens = images * each;
   if (shortest_input(load) >= tokens) return;
   throw UserError(fmt::format(
       "--images: {} of {} tokens each are more than a prompt of {}; give prompts of {} or more, "
       "their tokens included, or fewer or smaller images",
-      worker.images, worker.image_tokens, shortest_input(load), tokens));
+      images, each, shortest_input(load), tokens));
+}
+
+void set_images(const Load& load, const WorkerMachine& worker, WorkerRules& rules) {
+  rules.images = worker.images;
+  rules.image_tokens = worker.image_tokens;
+  check_image_tokens(load, worker.images, worker.image_tokens);
 }
 
 void set_cache_rules(const EngineSpec& engine, const Load& load, const WorkerMachine& worker,

@@ -31,6 +31,8 @@ bool shares_prefixes(const Load& load);
 // that the machine or the network cannot follow.
 void set_cache_rules(const EngineSpec& engine, const Load& load, const WorkerMachine& worker,
                      WorkerRules& rules);
+// UserError where a prompt is too short for this many images of `each` tokens.
+void check_image_tokens(const Load& load, std::int64_t images, std::int64_t each);
 // The images of prompts. UserError where a prompt is too short for them.
 void set_images(const Load& load, const WorkerMachine& worker, WorkerRules& rules);
 // What a record says of the network and its copies.
