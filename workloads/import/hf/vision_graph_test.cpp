@@ -6,6 +6,7 @@
 #include <cctype>
 
 #include "model/base/errors.hpp"
+#include "workloads/import/workload.hpp"
 #include "workloads/ir/testing/total_macs.hpp"
 
 namespace foretell {
@@ -223,6 +224,21 @@ TEST(Siglip, BothTowersHaveTheParametersThatItsPublisherNames) {
       R"({"model_type": "siglip", "text_config": {}, "vision_config": {"image_size": 224}})");
   EXPECT_NEAR(static_cast<double>(build_graph(base, {1, 1}).parameter_count()), 203e6,
               0.005 * 203e6);
+}
+
+// The files of CLIP say only what differs from ViT-B/32.
+TEST(Clip, WhatAFileLeavesOutIsThatOfTheSmallestNetwork) {
+  const auto parameters = [](const char* text) {
+    Binding binding;
+    return build_graph(parse_model_config(text, "clip", "config.json"), binding).parameter_count();
+  };
+  EXPECT_EQ(parameters(R"({"model_type": "clip", "text_config": {}, "vision_config": {}})"),
+            151277313);
+  EXPECT_EQ(parameters(R"({"model_type": "clip", "projection_dim": 768, "text_config":
+      {"hidden_size": 768, "intermediate_size": 3072, "num_attention_heads": 12},
+      "vision_config": {"hidden_size": 1024, "intermediate_size": 4096, "num_attention_heads": 16,
+      "num_hidden_layers": 24, "patch_size": 14}})"),
+            427616513);
 }
 
 TEST(Vision, WorkGrowsWithBatchAndPixels) {

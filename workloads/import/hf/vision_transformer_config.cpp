@@ -14,8 +14,9 @@ void read_pixels(JsonFields& fields, ModelConfig* config) {
   config->vision.channels = fields.size_or("num_channels", kMaxWidth, 3);
 }
 
-void read_patch(JsonFields& fields, ModelConfig* config) {
-  config->vision.patch = fields.size("patch_size", kMaxPixels);
+void read_patch(JsonFields& fields, ModelConfig* config, std::int64_t otherwise = 0) {
+  config->vision.patch = otherwise > 0 ? fields.size_or("patch_size", kMaxPixels, otherwise)
+                                       : fields.size("patch_size", kMaxPixels);
   if (config->vision.image_size % config->vision.patch != 0) {
     fields.problem("patch_size", "does not divide images of " +
                                      std::to_string(config->vision.image_size) + " pixels evenly");
@@ -109,18 +110,22 @@ void read_siglip_tower(JsonFields& fields, ModelConfig* config) {
   use_tower(tower, config);
 }
 
-// What the files of these networks leave out is that of the smallest one.
-TowerConfig siglip_tower(JsonFields& fields) {
+// What the files of SigLIP and CLIP leave out is that of the smallest one.
+TowerConfig tower_with_defaults(JsonFields& fields, const TowerConfig& otherwise) {
   TowerConfig tower;
-  tower.layers = fields.size_or("num_hidden_layers", kMaxLayers, 12);
-  tower.hidden = fields.size_or("hidden_size", kMaxWidth, 768);
-  tower.heads = fields.size_or("num_attention_heads", kMaxHeads, 12);
-  tower.intermediate = fields.size_or("intermediate_size", kMaxWidth, 3072);
+  tower.layers = fields.size_or("num_hidden_layers", kMaxLayers, otherwise.layers);
+  tower.hidden = fields.size_or("hidden_size", kMaxWidth, otherwise.hidden);
+  tower.heads = fields.size_or("num_attention_heads", kMaxHeads, otherwise.heads);
+  tower.intermediate = fields.size_or("intermediate_size", kMaxWidth, otherwise.intermediate);
   tower.activation =
-      fields.has("hidden_act") ? read_activation(fields, "hidden_act") : Activation::kGeluTanh;
+      fields.has("hidden_act") ? read_activation(fields, "hidden_act") : otherwise.activation;
   if (tower.hidden % tower.heads != 0)
     fields.problem("num_attention_heads", "does not divide the hidden size evenly");
   return tower;
+}
+
+TowerConfig siglip_tower(JsonFields& fields) {
+  return tower_with_defaults(fields, {12, 768, 12, 3072, Activation::kGeluTanh});
 }
 
 // Pixels that make no whole patch at the right and the lower edge are not read.
@@ -159,13 +164,14 @@ void read_text(JsonFields& fields, TextConfig* text) {
 void read_clip(JsonFields& fields, ModelConfig* config) {
   JsonFields vision = fields.inside("vision_config");
   read_pixels(vision, config);
-  read_patch(vision, config);
-  TowerConfig tower;
-  read_tower(vision, &tower);
-  use_tower(tower, config);
+  read_patch(vision, config, 32);
+  const TowerConfig images{12, 768, 12, 3072, Activation::kSilu};
+  use_tower(tower_with_defaults(vision, images), config);
   JsonFields text = fields.inside("text_config");
-  read_text(text, &config->text);
-  config->text.projection = fields.size("projection_dim", kMaxWidth);
+  config->text.tower = tower_with_defaults(text, {12, 512, 8, 2048, Activation::kSilu});
+  config->text.vocab = text.size_or("vocab_size", kMaxVocab, 49408);
+  config->text.positions = text.size_or("max_position_embeddings", kMaxPositions, 77);
+  config->text.projection = fields.size_or("projection_dim", kMaxWidth, 512);
   config->text.texts = fields.size_or("texts", kMaxPositions, 1);
   config->text.length = fields.size_or("text_length", kMaxPositions, config->text.positions);
   if (config->text.length > config->text.positions)
