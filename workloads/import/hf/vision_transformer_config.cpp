@@ -33,6 +33,20 @@ void read_tower(JsonFields& fields, TowerConfig* tower) {
     fields.problem("num_attention_heads", "does not divide the hidden size evenly");
 }
 
+// What the files of SigLIP and CLIP leave out is that of the smallest one.
+TowerConfig tower_with_defaults(JsonFields& fields, const TowerConfig& otherwise) {
+  TowerConfig tower;
+  tower.layers = fields.size_or("num_hidden_layers", kMaxLayers, otherwise.layers);
+  tower.hidden = fields.size_or("hidden_size", kMaxWidth, otherwise.hidden);
+  tower.heads = fields.size_or("num_attention_heads", kMaxHeads, otherwise.heads);
+  tower.intermediate = fields.size_or("intermediate_size", kMaxWidth, otherwise.intermediate);
+  tower.activation =
+      fields.has("hidden_act") ? read_activation(fields, "hidden_act") : otherwise.activation;
+  if (tower.hidden % tower.heads != 0)
+    fields.problem("num_attention_heads", "does not divide the hidden size evenly");
+  return tower;
+}
+
 // The tower of the images is the network's own.
 void use_tower(const TowerConfig& tower, ModelConfig* config) {
   config->layers = tower.layers;
@@ -66,8 +80,25 @@ void read_dinov2(JsonFields& fields, ModelConfig* config) {
   config->qkv_bias = fields.flag_or("qkv_bias", true);
   if (config->hidden % config->heads != 0)
     fields.problem("num_attention_heads", "does not divide the hidden size evenly");
-  if (fields.flag_or("use_swiglu_ffn", false))
-    fields.problem("use_swiglu_ffn", "only false can be imported; the giant network has a gate");
+  if (!fields.flag_or("use_swiglu_ffn", false)) return;
+  constexpr std::int64_t kMultiple = 8;  // widths of gated networks, which have three matrices
+  config->vision.tower.gated = true;
+  config->activation = Activation::kSilu;
+  config->intermediate = (2 * config->intermediate / 3 + kMultiple - 1) / kMultiple * kMultiple;
+}
+
+void read_dinov3(JsonFields& fields, ModelConfig* config) {
+  read_pixels(fields, config);
+  read_patch(fields, config, 16);
+  use_tower(tower_with_defaults(fields, {12, 384, 6, 1536, Activation::kGelu}), config);
+  TowerConfig& tower = config->vision.tower;
+  tower.gated = fields.flag_or("use_gated_mlp", false);
+  tower.query_bias = fields.flag_or("query_bias", true);
+  tower.key_bias = fields.flag_or("key_bias", false);
+  tower.value_bias = fields.flag_or("value_bias", true);
+  tower.ffn_bias = fields.flag_or("mlp_bias", true);
+  tower.registers = fields.count_or("num_register_tokens", kMaxPositions, 0);
+  if (!fields.flag_or("proj_bias", true)) fields.problem("proj_bias", "only true can be imported");
 }
 
 // Attention inside windows, of widths that double from stage to stage. The second version has the
@@ -108,20 +139,6 @@ void read_siglip_tower(JsonFields& fields, ModelConfig* config) {
   TowerConfig tower;
   read_tower(fields, &tower);
   use_tower(tower, config);
-}
-
-// What the files of SigLIP and CLIP leave out is that of the smallest one.
-TowerConfig tower_with_defaults(JsonFields& fields, const TowerConfig& otherwise) {
-  TowerConfig tower;
-  tower.layers = fields.size_or("num_hidden_layers", kMaxLayers, otherwise.layers);
-  tower.hidden = fields.size_or("hidden_size", kMaxWidth, otherwise.hidden);
-  tower.heads = fields.size_or("num_attention_heads", kMaxHeads, otherwise.heads);
-  tower.intermediate = fields.size_or("intermediate_size", kMaxWidth, otherwise.intermediate);
-  tower.activation =
-      fields.has("hidden_act") ? read_activation(fields, "hidden_act") : otherwise.activation;
-  if (tower.hidden % tower.heads != 0)
-    fields.problem("num_attention_heads", "does not divide the hidden size evenly");
-  return tower;
 }
 
 TowerConfig siglip_tower(JsonFields& fields) {
@@ -226,6 +243,7 @@ std::vector<ModelType> vision_transformer_model_types() {
        read_vit,
        false},
       {"dinov2", "Dinov2", {{"Model", Head::kNone}}, read_dinov2, false},
+      {"dinov3_vit", "DINOv3ViT", {{"Model", Head::kNone}}, read_dinov3, false},
       {"swin",
        "Swin",
        {{"ForImageClassification", Head::kSequence}, {"Model", Head::kPooler}},
