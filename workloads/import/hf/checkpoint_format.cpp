@@ -174,6 +174,11 @@ void read_one(JsonFields& fields, JsonFields& config, ModelConfig* model) {
     read_mixed(config, &checkpoint, model);
   } else if (method == "gptq" || method == "awq" || method == "auto-round") {
     const std::int64_t bits = config.size_or("bits", 64, config.size_or("w_bit", 64, 4));
+    if (bits != 4 && bits != 8) {
+      fields.problem("quantization_config", "weights of " + std::to_string(bits) +
+                                                " bits cannot be imported; 4 and 8 can");
+      return;
+    }
     take(*format_of(bits == 8 ? "int8" : "int4"), &checkpoint);
   } else if (method == "quark") {
     read_quark(fields, config, &checkpoint);

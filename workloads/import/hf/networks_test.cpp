@@ -198,6 +198,18 @@ TEST(Networks, TypesOfQuarkAreRead) {
               HasSubstr("unknown type of weights 'fp5'"));
 }
 
+TEST(Networks, WeightsOfFourAndEightBitsAreKnown) {
+  const auto error = [](const std::string& bits) {
+    return error_of_network(R"({"model_type": "llama", "hidden_size": 64, "hidden_act": "silu",
+      "intermediate_size": 128, "num_attention_heads": 4, "num_hidden_layers": 2, "vocab_size": 100,
+      "max_position_embeddings": 1024, "quantization_config": {"quant_method": "gptq", "bits": )" +
+                            bits + "}}");
+  };
+  EXPECT_EQ(error("4"), "no error");
+  EXPECT_EQ(error("8"), "no error");
+  EXPECT_THAT(error("3"), HasSubstr("weights of 3 bits cannot be imported"));
+}
+
 TEST(Networks, AFormatIsAnObject) {
   EXPECT_THAT(error_of_network(R"({"model_type": "llama", "hidden_size": 64, "hidden_act": "silu",
       "intermediate_size": 128, "num_attention_heads": 4, "num_hidden_layers": 2, "vocab_size": 100,

@@ -240,6 +240,11 @@ TEST(Dino, GatesAndRegistersHaveTheirParameters) {
       "intermediate_size": 3072, "num_attention_heads": 12, "num_register_tokens": 4,
       "key_bias": false, "image_size": 224)";
   EXPECT_EQ(parameters(base + "}"), 85'660'416 - 768);
+  Binding four;
+  four.batch = 4;
+  const ModelConfig config = parse_model_config(base + "}", "dino", "config.json");
+  EXPECT_NEAR(build_graph(config, four).total_flops().value(),
+              4 * build_graph(config, {}).total_flops().value(), 1e6);
   EXPECT_EQ(parameters(base + R"(, "query_bias": false})"), 85'660'416 - 768 - 12 * 768);
   EXPECT_EQ(parameters(R"({"model_type": "dinov3_vit", "hidden_size": 4096,
       "intermediate_size": 8192, "num_attention_heads": 32, "num_hidden_layers": 40,

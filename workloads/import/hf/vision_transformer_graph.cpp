@@ -129,7 +129,7 @@ Graph build_dinov3(const ModelConfig& config, const Binding& binding) {
   tokens.push_back(patches);
   TensorId x = block.op("concat", "Concat", tokens, {{"axis", std::int64_t{1}}});
   const TensorId positions =
-      block.graph().add_input("position_ids", {1, block.shape(x)[1]}, DType::kInt64);
+      block.graph().add_input("position_ids", {binding.batch, block.shape(x)[1]}, DType::kInt64);
   x = pre_norm_tower(&block, "encoder", x, image_tower(config), {}, 0, true, positions);
   block.enter("head");
   x = block.layer_norm("norm", x);
