@@ -1,7 +1,10 @@
 // JSON of the run record, both ways. Kept apart from run_record.cpp: only these files need the JSON
 // library.
+#include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <type_traits>
+#include <utility>
 
 #include "model/base/errors.hpp"
 #include "model/base/number_text.hpp"
@@ -161,6 +164,53 @@ RunSummary read_summary(const Reader& in) {
   return out;
 }
 
+// By kind: operations by their type, bytes by the level that they cross, the clock trees of
+// occupied cores, and what devices draw that only wait.
+Json energy_json(const EnergyRecord& energy) {
+  constexpr const char* kLevels[] = {"sram", "l2", "dram", "link"};
+  const auto is_level = [&kLevels](const std::string& kind) {
+    return std::any_of(std::begin(kLevels), std::end(kLevels),
+                       [&kind](const char* level) { return kind == level; });
+  };
+  Json operations = Json::object();
+  Json bytes = Json::object();
+  double clocked = 0;
+  double idle = 0;
+  double all = 0;
+  for (const EnergyPartRecord& part : energy.parts) {
+    all += part.joules;
+    if (part.kind == "active idle") {
+      idle += part.joules;
+    } else if (part.kind == "busy") {
+      clocked += part.joules;
+    } else {
+      (is_level(part.kind) ? bytes : operations)[part.kind] = record_number(part.joules);
+    }
+  }
+  return {{"joules", record_number(all)},
+          {"operations_j", std::move(operations)},
+          {"bytes_j", std::move(bytes)},
+          {"static_j", record_number(clocked)},
+          {"idle_j", record_number(idle)},
+          {"operators_j", record_json(energy.joules_by_operator)},
+          {"calibrated_share", record_number(energy.calibrated_share)},
+          {"interval80", record_json(energy.interval80)}};
+}
+
+// Names that every kind of record has for energy; readers take the fields that they follow from.
+void add_energy(const RunRecord& record, Json& out) {
+  const RunSummary& summary = record.summary;
+  if (!summary.watts || !summary.joules_per_request) return;
+  const double batch = std::max<double>(1, static_cast<double>(record.context.scenario.batch));
+  const bool makes_tokens = summary.throughput_unit == "tokens/s" && summary.joules_per_token;
+  Json& numbers = out["summary"];
+  numbers["energy_j"] = record_number(*summary.joules_per_request * batch);
+  numbers["watts_mean"] = record_number(*summary.watts);
+  numbers["joules_per_unit"] =
+      record_number(makes_tokens ? *summary.joules_per_token : *summary.joules_per_request);
+  if (summary.energy) out["energy"] = energy_json(*summary.energy);
+}
+
 bool has_kernel(const OperatorRecord& op) { return !op.kernel.empty(); }
 
 }  // namespace
@@ -272,6 +322,7 @@ std::string to_json(const RunRecord& record) {
   check_record(record);
   Json out{{"schema", std::string(kRunSchema)}};
   out.update(record_json(record));
+  add_energy(record, out);
   // Names come from the user's files: bytes that are no UTF-8 are replaced, not refused.
   return out.dump(-1, ' ', false, Json::error_handler_t::replace);
 }

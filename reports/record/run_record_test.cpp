@@ -27,6 +27,26 @@ TEST(RunRecord, GenerationReadsBackAsTheSameBytes) {
   EXPECT_THAT(text, HasSubstr(R"("memory":{"weights_bytes":1000000000,"kv_cache_bytes":2)"));
 }
 
+TEST(RunRecord, EnergyStandsByKindAndUnderTheNamesOfEveryRecord) {
+  RunRecord record = example_record();
+  record.summary.watts = 100;
+  record.summary.joules_per_request = 2;
+  record.summary.energy = EnergyRecord{};
+  record.summary.energy->parts = {
+      {"matrix 16 bit", 6, true}, {"dram", 5, false}, {"busy", 3, false}, {"active idle", 2, true}};
+  record.summary.energy->calibrated_share = 0.5;
+  record.summary.energy->interval80 = {0.8, 1.2};
+  const std::string text = to_json(record);
+  EXPECT_THAT(text, HasSubstr(R"("energy_j":16,"watts_mean":100,"joules_per_unit":2)"));
+  EXPECT_THAT(text, HasSubstr(R"("energy":{"joules":16,"operations_j":{"matrix 16 bit":6},)"
+                              R"("bytes_j":{"dram":5},"static_j":3,"idle_j":2,)"
+                              R"("operators_j":{},"calibrated_share":0.5,)"));
+  EXPECT_EQ(to_json(run_record_from_json(text, "test")), text);
+  record.summary.throughput_unit = "tokens/s";
+  record.summary.joules_per_token = 0.25;
+  EXPECT_THAT(to_json(record), HasSubstr(R"("joules_per_unit":0.25)"));
+}
+
 TEST(RunRecord, ChoicesOfAGenerationReadBack) {
   RunRecord record = example_generation();
   record.context.scenario.kv = "exact";

@@ -158,12 +158,34 @@ double value_of(const ServeStatistic& statistic, const std::string& name) {
   throw unknown_name("statistic", name, serve_statistic_names());
 }
 
+namespace {
+
+// Names that every kind of record has for energy.
+void add_energy(const ServeSummary& summary, RecordJson& out) {
+  if (!summary.watts) return;
+  const double joules = summary.joules_per_request
+                            ? *summary.joules_per_request * static_cast<double>(summary.requests)
+                            : *summary.watts * summary.duration_s;
+  RecordJson& numbers = out["summary"];
+  numbers["energy_j"] = plain_number(joules);
+  numbers["watts_mean"] = plain_number(*summary.watts);
+  numbers["joules_per_unit"] =
+      summary.joules_per_token ? plain_number(*summary.joules_per_token) : RecordJson(nullptr);
+  const double busy = summary.busy_energy_share.value_or(0);
+  out["energy"] = {{"joules", plain_number(joules)},
+                   {"steps_j", plain_number(joules * busy)},
+                   {"idle_j", plain_number(joules * (1 - busy))}};
+}
+
+}  // namespace
+
 std::string to_json(const ServeRecord& record) {
-  const RecordJson out{{"schema", kServeSchema},
-                       {"context", record_json(record.context, plain_number)},
-                       {"summary", record_json(record.summary, plain_number)},
-                       {"timeline", record_json(record.timeline, plain_number)},
-                       {"distributions", distributions_json(record)}};
+  RecordJson out{{"schema", kServeSchema},
+                 {"context", record_json(record.context, plain_number)},
+                 {"summary", record_json(record.summary, plain_number)},
+                 {"timeline", record_json(record.timeline, plain_number)},
+                 {"distributions", distributions_json(record)}};
+  add_energy(record.summary, out);
   return out.dump();
 }
 

@@ -47,6 +47,16 @@ std::string without_organisation(const std::string& name) {
   return name.substr(name.find('/') + 1);
 }
 
+// A folder as a network is downloaded into: its config.json.
+std::string config_in(const std::string& folder) {
+  const fs::path file = fs::path(folder) / "config.json";
+  if (!fs::is_regular_file(file)) {
+    throw UserError(folder + ": is a folder without a config.json; name the folder of a network, " +
+                    "its config.json or an ONNX file");
+  }
+  return file.string();
+}
+
 // Whether a user who types `given` means `name`.
 bool is_called(const std::string& name, std::string_view given) {
   const std::string known = to_lower(name);
@@ -226,6 +236,7 @@ ModelConfig WorkloadLibrary::read(std::string_view name) const {
   }
   const std::string listed = listed_name(name);
   if (!listed.empty()) return load_listed(listed);
+  if (fs::is_directory(std::string(name))) return read(config_in(std::string(name)));
   std::vector<std::string> known = names_;
   for (const std::string& candidate : names_) {
     for (const std::string& other : other_names(load_listed(candidate))) {

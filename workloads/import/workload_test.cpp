@@ -134,6 +134,8 @@ TEST_F(WorkloadFolder, AFileOfTheUsersOwn) {
   EXPECT_EQ(library.load(write("other.json", tiny())).name, "other");
   EXPECT_THAT(message_of(library, (root_ / "none.json").string()),
               HasSubstr("none.json: cannot be read"));
+  EXPECT_EQ(library.load((root_ / "my-net").string()).name, "my-net") << "the folder of a network";
+  EXPECT_THAT(message_of(library, root_.string()), HasSubstr("is a folder without a config.json"));
   fs::create_directories(root_ / "folder.json");
   EXPECT_THAT(message_of(library, (root_ / "folder.json").string()), HasSubstr("is a folder"));
 }

@@ -36,5 +36,18 @@ TEST(CommonFactors, ComeFromTheNamedFolderAndNeedAReason) {
               AllOf(HasSubstr("kernels.yaml:"), HasSubstr("nearest is 'cache_softness'")));
 }
 
+TEST(FactorsFolder, AFolderWithoutFactorsIsNone) {
+  const TemporaryFolder folder;
+  try {
+    factors_file(folder.file(""), "gpu");
+    FAIL() << "accepted";
+  } catch (const UserError& error) {
+    EXPECT_THAT(error.what(), testing::HasSubstr("holds no factors; a folder of factors has"));
+  }
+  std::filesystem::create_directories(folder.file("gpu"));
+  EXPECT_EQ(factors_file(folder.file(""), "gpu"), std::filesystem::path(folder.file("")) / "gpu");
+  EXPECT_EQ(factors_file(folder.file(""), "cpu"), factors_folder() / "cpu");
+}
+
 }  // namespace
 }  // namespace foretell

@@ -2,10 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <string>
+#include <vector>
 
 #include "model/base/data_root.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/text.hpp"
 
 namespace foretell {
 
@@ -20,8 +24,27 @@ std::filesystem::path factors_folder() {
   return stated;
 }
 
+namespace {
+
+// A folder that holds nothing under the names of calib/factors changes no factor.
+void check_own_folder(const std::filesystem::path& own) {
+  std::error_code error;
+  if (!std::filesystem::is_directory(own, error)) return;
+  std::vector<std::string> known;
+  for (const auto& entry : std::filesystem::directory_iterator(factors_folder(), error)) {
+    known.push_back(entry.path().filename().string());
+    if (std::filesystem::exists(own / known.back(), error)) return;
+  }
+  std::sort(known.begin(), known.end());
+  throw UserError(fmt::format("--factors {}: holds no factors; a folder of factors has some of {}",
+                              own.string(), join(known, ", ")));
+}
+
+}  // namespace
+
 std::filesystem::path factors_file(const std::string& request, const std::filesystem::path& name) {
   std::error_code error;
+  if (!request.empty()) check_own_folder(request);
   const std::filesystem::path own = std::filesystem::path(request) / name;
   return !request.empty() && std::filesystem::exists(own, error) ? own : factors_folder() / name;
 }

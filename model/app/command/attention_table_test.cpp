@@ -96,5 +96,15 @@ TEST(CollectiveTable, RowsAreAnsweredAndBadOnesSayWhatWouldBeRight) {
   EXPECT_GT(time_of(rows[6]), time_of(rows[0]));
 }
 
+TEST(CollectiveTable, RowsOfNeuronCoresAreJudgedToo) {
+  const TemporaryFolder folder;
+  const std::string table = folder.write("t.csv",
+                                         "system,op,n_ranks,bytes,dtype,latency_us\n"
+                                         "trn1.32xlarge,all_reduce,32,1048576,bf16,300\n");
+  const CommandResult result = run_command({"validate", table, "--worst", "0"});
+  EXPECT_EQ(result.messages, "");
+  EXPECT_THAT(result.result, HasSubstr("latency_us  1"));
+}
+
 }  // namespace
 }  // namespace foretell

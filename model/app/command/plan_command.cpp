@@ -202,7 +202,8 @@ void add_plan_options(CLI::App& command, PlanOptions& options) {
   add("--on", options.systems, "systems to choose from (default: all that have a price)",
       "SYSTEM,…");
   add("--dtype", options.dtypes, "types to choose from (default: fp8,bf16,fp16)", "TYPE,…");
-  add_field_options(command, options.model, {"kv-dtype", "images", "image-size", "image-width"});
+  add_field_options(command, options.model,
+                    {"kv-dtype", "power-limit", "images", "image-size", "image-width"});
   add("--workers", options.request.workers,
       "together: every worker does prompts and answers; separate: some do one, some the other; "
       "both: the cheapest is also tried separate (default: both)",

@@ -108,6 +108,9 @@ int predict_table(const PredictOptions& options, const Session& session) {
          "pred_joules_per_token_hi", "pred_joules_per_request", "pred_joules_per_request_lo",
          "pred_joules_per_request_hi"});
   }
+  const Request defaults = stated_request(options.model);
+  if (!defaults.power_limit.empty() && layout.kind != TableKind::kModels)
+    throw UserError("--power-limit: is that of the boards of tables of models; leave it out");
   check_not_same_file(options.table, options.output);
   OutputFile output(options.output);
   const std::vector<std::size_t> passed = passed_columns(table.header(), layout);
@@ -146,7 +149,7 @@ int predict_table(const PredictOptions& options, const Session& session) {
       batch.finish();
     };
     if (layout.kind == TableKind::kModels) {
-      const RowReader reader(layout, table.header(), row_defaults(options.model));
+      const RowReader reader(layout, table.header(), defaults);
       predict_rows(BatchPredictor(reader, session.predict, jobs, sink, show));
     } else if (layout.kind == TableKind::kServing) {
       predict_rows(ServingBatch(table.header(), session.predict, row_defaults(options.model), jobs,
@@ -198,6 +201,7 @@ void add_predict_command(CLI::App& app, Session& session) {
   command->add_flag("--energy", options->energy,
                     "of tables of models: columns for watts of the boards and at the wall, and "
                     "joules of a token and a sample");
+  add_field_options(*command, options->model, {"power-limit"});
   add_model_options(*command, options->model);
   add_kernel_options(*command, options->kernels);
   command->callback([options, &session] {

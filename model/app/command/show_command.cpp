@@ -120,10 +120,19 @@ void show_system(const DeviceFamily& family, const ShowOptions& options, const S
   write_text(options.output.output, heading + table);
 }
 
+// The format of the file; where it states none, what decoders are served in.
+std::string shown_dtype(const ModelConfig& model) {
+  if (model.family != Family::kDecoder) return "fp32";
+  const CheckpointFormat& format = model.checkpoint;
+  if (format.dtype.empty()) return "bf16";
+  return format.block_scales ? kBlockScales : format.dtype;
+}
+
 void show_workload(const ShowOptions& options, const Session& session) {
   ResolvedWorkload resolved;
   resolved.model = WorkloadLibrary().load(options.name);
-  resolved.precision = find_precision(options.dtype.empty() ? "fp32" : options.dtype);
+  resolved.precision =
+      find_precision(options.dtype.empty() ? shown_dtype(resolved.model) : options.dtype);
   const RequestField& batch = request_field("batch");
   const RequestField& seq = request_field("seq");
   const RequestField& image = request_field("image-size");
@@ -247,7 +256,11 @@ void add_show_command(CLI::App& app, Session& session) {
       ->type_name("NODE");
   command->add_option("--hbm", options->hbm, "with --area: with other memory, such as hbm3e")
       ->type_name("GENERATION");
-  command->add_option("--dtype", options->dtype, "data type of a workload (default: fp32)")
+  command
+      ->add_option(
+          "--dtype", options->dtype,
+          "data type of a workload (default: of decoders the format of the file, else bf16; "
+          "of others fp32)")
       ->type_name("TYPE");
   command->callback([options, &session] {
     session.action = [options, &session] { return show(*options, session); };

@@ -136,8 +136,11 @@ std::string facts_text(const ResolvedWorkload& resolved) {
   if (facts.draft > 0)
     text += fmt::format("; beside them {} in heads for further tokens", count_format(facts.draft));
   text += fmt::format("\nKV cache {} bytes per token", count_format(facts.kv_bytes_per_token));
-  if (facts.window_bytes > 0)
-    text += fmt::format(", {} bytes in windows", count_format(facts.window_bytes));
+  if (facts.window_bytes > 0) {
+    text +=
+        fmt::format(", {} until the windows are full, which hold {} bytes",
+                    count_format(facts.kv_bytes_per_first_token), count_format(facts.window_bytes));
+  }
   if (facts.state_bytes > 0)
     text += fmt::format(", {} bytes of states", count_format(facts.state_bytes));
   text += fmt::format("; {} per token without context\n", si_format(facts.flops_per_token, "FLOP"));
@@ -164,6 +167,7 @@ Json facts_json(const ResolvedWorkload& resolved) {
           {"tower_parameters", facts.tower},
           {"draft_parameters", facts.draft},
           {"kv_bytes_per_token", facts.kv_bytes_per_token},
+          {"kv_bytes_per_first_token", facts.kv_bytes_per_first_token},
           {"window_bytes", facts.window_bytes},
           {"state_bytes", facts.state_bytes},
           {"flops_per_token", facts.flops_per_token},

@@ -74,6 +74,21 @@ TEST(ShowWorkload, MemoryFollowsTheDataType) {
             2 * network.at("parameters").get<double>());
 }
 
+TEST(ShowWorkload, DecodersAreShownAsTheyAreServed) {
+  EXPECT_EQ(shown("Llama-3.1-8B").at("dtype"), "bf16");
+  EXPECT_EQ(shown("Llama-3.1-8B").at("network").at("kv_bytes_per_token"), 2 * 32 * 8 * 128 * 2);
+  EXPECT_EQ(shown("DeepSeek-R1").at("dtype"), "fp8-block");
+  EXPECT_EQ(shown("DeepSeek-R1").at("network").at("kv_bytes_per_token"), 61 * 576 * 2);
+  EXPECT_EQ(shown("vgg16").at("dtype"), "fp32");
+}
+
+TEST(ShowWorkload, ATokenTakesRowsOfWindowsUntilTheyAreFull) {
+  const json network = shown("gpt-oss-20b").at("network");
+  EXPECT_EQ(network.at("kv_bytes_per_token"), 2 * 12 * 8 * 64 * 2);
+  EXPECT_EQ(network.at("kv_bytes_per_first_token"), 2 * 24 * 8 * 64 * 2);
+  EXPECT_EQ(network.at("window_bytes"), 128 * 2 * 12 * 8 * 64 * 2);
+}
+
 TEST(ShowWorkload, TablesEndWithTheSums) {
   EXPECT_THAT(run_command({"show", "resnet50"}).result,
               AllOf(HasSubstr("25,557,032 parameters"), HasSubstr("4.09 GMAC"),

@@ -143,6 +143,16 @@ TEST(Predict, BadTablesAndPaths) {
   EXPECT_EQ(folder.read("t.csv"), kHeader + row("A", "8"));
 }
 
+TEST(Predict, APowerLimitIsThatOfTablesOfModels) {
+  const TemporaryFolder folder;
+  const std::string models = folder.write("t.csv", kHeader + row("A", "8"));
+  EXPECT_EQ(run_command({"predict", models, "--power-limit", "300W"}).code, kSuccess);
+  const std::string kernels = folder.write("k.csv", "gpu,dtype,m,n,k\nh100-sxm,bf16,64,64,64\n");
+  const CommandResult refused = run_command({"predict", kernels, "--power-limit", "300W"});
+  EXPECT_EQ(refused.code, kUserMistake);
+  EXPECT_THAT(refused.messages, HasSubstr("--power-limit: is that of the boards"));
+}
+
 TEST(Predict, CellsAreReadAsTablesWriteThem) {
   const TemporaryFolder folder;
   const std::string header =

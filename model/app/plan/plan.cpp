@@ -42,6 +42,8 @@ std::vector<std::string> candidate_systems(const PlanRequest& request) {
   std::vector<std::string> systems;
   if (request.systems.empty()) {
     for (const DeviceFamily* family : device_families()) {
+      // Only boards of GPUs have a limit that can be set.
+      if (!request.service.machine.power_limit.empty() && family != &gpu_family()) continue;
       for (const std::string& system : family->systems()) {
         if (has_price(system)) systems.push_back(system);
       }
@@ -171,6 +173,7 @@ std::string load_options(const ServeRequest& service) {
   add_count("--images", service.machine.images);
   add_count("--image-size", service.machine.image_size);
   add_count("--image-width", service.machine.image_width);
+  add_option(text, "--power-limit", service.machine.power_limit);
   for (const std::string& one : service.machine.set) add_option(text, "--set", one);
   if (service.machine.seed != 0) {
     add_option(text, "--seed", std::to_string(service.machine.seed));

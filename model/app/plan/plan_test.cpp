@@ -102,6 +102,18 @@ TEST(Plan, OptionsOfTheLoadAreThoseOfServe) {
   service.machine.image_size = 1024;
   EXPECT_EQ(load_options(service),
             "--rate 2 --input-len 512 --output-len 64 --images 2 --image-size 1024");
+  service.machine.images = service.machine.image_size = 0;
+  service.machine.power_limit = "300W";
+  EXPECT_EQ(load_options(service), "--rate 2 --input-len 512 --output-len 64 --power-limit 300W");
+}
+
+TEST(Plan, APowerLimitIsThatOfBoardsOfGpus) {
+  PlanRequest request = example();
+  request.systems.clear();
+  request.service.machine.power_limit = "300W";
+  const std::vector<std::string> systems = candidate_systems(request);
+  EXPECT_THAT(systems, testing::Contains("g6e.xlarge"));
+  EXPECT_THAT(systems, testing::Not(testing::Contains("inf2.xlarge")));
 }
 
 TEST(Plan, WrongQuestionsSayWhatToType) {

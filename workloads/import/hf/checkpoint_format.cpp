@@ -135,6 +135,34 @@ void read_mixed(JsonFields& config, CheckpointFormat* checkpoint, ModelConfig* m
                          (experts ? " and BF16 for the others" : ""));
 }
 
+// AMD Quark: the types of all weights and of what they are multiplied with.
+void read_quark(JsonFields& fields, JsonFields& config, CheckpointFormat* checkpoint) {
+  JsonFields all = config.part("global_quant_config");
+  JsonFields weight = all.part("weight");
+  const std::string type = weight.text_or("dtype", "");
+  const std::string scales = to_lower(weight.text_or("scale_format", ""));
+  const bool activations = all.is_object("input_tensors");
+  const std::map<std::string, const char*> words = {{"fp4", scales == "e8m0" ? "mxfp4" : "nvfp4"},
+                                                    {"mxfp4", "mxfp4"},
+                                                    {"fp8_e4m3", "fp8"},
+                                                    {"fp8_e5m2", "fp8"},
+                                                    {"int8", "int8"},
+                                                    {"uint8", "int8"},
+                                                    {"int4", "int4"},
+                                                    {"uint4", "int4"}};
+  const auto found = words.find(type);
+  if (found == words.end()) {
+    std::vector<std::string> known;
+    for (const auto& [name, word] : words) known.push_back(name);
+    fields.problem("quantization_config", unknown_name("type of weights", type, known).what());
+    return;
+  }
+  const std::string word = found->second;
+  take(*format_of(word), checkpoint);
+  if (word == "fp8" && !activations) checkpoint->dtype = "fp8-weights";
+  if (word == "int8" && activations) checkpoint->dtype = "int8";
+}
+
 void read_one(JsonFields& fields, JsonFields& config, ModelConfig* model) {
   CheckpointFormat& checkpoint = model->checkpoint;
   const std::string method = to_lower(config.text_or("quant_method", "modelopt"));
@@ -146,7 +174,14 @@ void read_one(JsonFields& fields, JsonFields& config, ModelConfig* model) {
     read_mixed(config, &checkpoint, model);
   } else if (method == "gptq" || method == "awq" || method == "auto-round") {
     const std::int64_t bits = config.size_or("bits", 64, config.size_or("w_bit", 64, 4));
+    if (bits != 4 && bits != 8) {
+      fields.problem("quantization_config", "weights of " + std::to_string(bits) +
+                                                " bits cannot be imported; 4 and 8 can");
+      return;
+    }
     take(*format_of(bits == 8 ? "int8" : "int4"), &checkpoint);
+  } else if (method == "quark") {
+    read_quark(fields, config, &checkpoint);
   } else if (method == "bitsandbytes") {
     take(*format_of(config.flag_or("load_in_4bit", false) ? "int4" : "int8"), &checkpoint);
   } else if (const FormatName* format = format_of(words)) {
@@ -155,14 +190,14 @@ void read_one(JsonFields& fields, JsonFields& config, ModelConfig* model) {
     fields.problem("quantization_config",
                    unknown_name("quantisation", method,
                                 {"fp8", "mxfp4", "modelopt", "compressed-tensors", "gptq", "awq",
-                                 "bitsandbytes", "fbgemm_fp8"})
+                                 "bitsandbytes", "fbgemm_fp8", "quark", "auto-round"})
                        .what());
     return;
   }
   if (is_square(config, "weight_block_size") || mentions({to_lower(words)}, "fp8_pb"))
     take_blocks(&checkpoint);
   for (const char* key :
-       {"modules_to_not_convert", "ignore", "exclude_modules", "ignored_layers"}) {
+       {"modules_to_not_convert", "ignore", "exclude_modules", "ignored_layers", "exclude"}) {
     if (config.is_list(key)) read_exceptions(config.texts(key), &checkpoint);
   }
   checkpoint.fp8_cache = config.is_object("kv_cache_scheme") ||
@@ -173,6 +208,10 @@ void read_one(JsonFields& fields, JsonFields& config, ModelConfig* model) {
 
 void read_checkpoint_format(JsonFields& fields, ModelConfig* config) {
   CheckpointFormat& checkpoint = config->checkpoint;
+  if (fields.has("quantization_config") && !fields.is_object("quantization_config")) {
+    fields.problem("quantization_config",
+                   "must be an object with a quant_method, or left out for weights in 16 bits");
+  }
   if (fields.is_object("quantization_config")) {
     JsonFields inner = fields.part("quantization_config");
     read_one(fields, inner, config);

@@ -96,21 +96,56 @@ void read_window(JsonFields& fields, ModelConfig* config) {
   if (window < config->max_seq_len) config->window = window;
 }
 
+// Files of late name the kind of every layer. Where only some see a window, all keys are read.
+void read_layer_types(JsonFields& fields, ModelConfig* config) {
+  const std::vector<std::string> types = fields.texts("layer_types");
+  if (types.empty()) return;
+  if (static_cast<std::int64_t>(types.size()) != config->layers) {
+    return fields.problem("layer_types", "contradiction: names " + std::to_string(types.size()) +
+                                             " layers, but num_hidden_layers is " +
+                                             std::to_string(config->layers));
+  }
+  std::int64_t sliding = 0;
+  for (const std::string& type : types) {
+    if (type == "sliding_attention") {
+      ++sliding;
+    } else if (type != "full_attention") {
+      return fields.problem("layer_types", "'" + type +
+                                               "' cannot be imported here; known are "
+                                               "full_attention and sliding_attention");
+    }
+  }
+  if (sliding == config->layers || config->window == 0) return;
+  config->window = 0;
+  if (sliding == 0) return;
+  config->notes.push_back("layer_types: " + std::to_string(sliding) + " of " +
+                          std::to_string(config->layers) +
+                          " layers see a window; all are taken to see every position");
+}
+
+void read_llama_alone(JsonFields& fields, ModelConfig* config) {
+  read_llama(fields, config);
+  read_layer_types(fields, config);
+}
+
 void read_mistral(JsonFields& fields, ModelConfig* config) {
   read_llama(fields, config);
   read_window(fields, config);
+  read_layer_types(fields, config);
 }
 
 void read_qwen2(JsonFields& fields, ModelConfig* config) {
   read_llama(fields, config);
   config->qkv_bias = true;
   if (fields.has("use_sliding_window")) read_window(fields, config);
+  read_layer_types(fields, config);
 }
 
 void read_qwen3(JsonFields& fields, ModelConfig* config) {
   read_llama(fields, config);
   config->qk_norm = true;
   if (fields.has("use_sliding_window")) read_window(fields, config);
+  read_layer_types(fields, config);
 }
 
 void read_opt(JsonFields& fields, ModelConfig* config) {
@@ -154,7 +189,7 @@ std::vector<ModelType> decoder_model_types() {
       {"gpt_neox", "GPTNeoX", kForCausalLm, read_gpt_neox, false},
       {"opt", "OPT", kForCausalLm, read_opt, true},
       {"bloom", "Bloom", kForCausalLm, read_bloom, true},
-      {"llama", "Llama", kForCausalLm, read_llama, false},
+      {"llama", "Llama", kForCausalLm, read_llama_alone, false},
       {"mistral", "Mistral", kForCausalLm, read_mistral, false},
       {"qwen2", "Qwen2", kForCausalLm, read_qwen2, false},
       {"qwen3", "Qwen3", kForCausalLm, read_qwen3, false},

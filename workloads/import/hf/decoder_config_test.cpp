@@ -70,6 +70,26 @@ TEST(DecoderConfig, ASlidingWindowCountsWhereTheContextIsLonger) {
       0);
 }
 
+TEST(DecoderConfig, KindsOfLayersAreOneForEach) {
+  const auto with_types = [](const std::string& types) {
+    return llama_with("qwen3", R"("use_sliding_window": true, "sliding_window": 64,
+      "layer_types": [)" + types + "]");
+  };
+  const std::string full = R"("full_attention")";
+  const std::string sliding = R"("sliding_attention")";
+  const ModelConfig all = parse(with_types(sliding + "," + sliding));
+  EXPECT_EQ(all.window, 64);
+  EXPECT_TRUE(all.notes.empty());
+  EXPECT_EQ(parse(with_types(full + "," + full)).window, 0);
+  const ModelConfig some = parse(with_types(full + "," + sliding));
+  EXPECT_EQ(some.window, 0);
+  EXPECT_THAT(some.notes, testing::ElementsAre(HasSubstr("1 of 2 layers see a window")));
+  EXPECT_THAT(message_of(with_types(full)),
+              HasSubstr("contradiction: names 1 layers, but num_hidden_layers is 2"));
+  EXPECT_THAT(message_of(with_types(full + R"(, "mamba")")),
+              HasSubstr("'mamba' cannot be imported here"));
+}
+
 TEST(DecoderConfig, ExpertsAreChosenFromThoseThereAre) {
   const ModelConfig config = parse(llama_with(
       "mixtral", R"("num_key_value_heads": 2, "num_local_experts": 8, "num_experts_per_tok": 2)"));

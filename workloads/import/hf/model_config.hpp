@@ -59,6 +59,21 @@ enum class Head {
   kCausalLm,       // vocabulary logits of every token
 };
 
+// A stack of transformer blocks: norm, attention, residual, norm, feed-forward, residual.
+struct TowerConfig {
+  std::int64_t layers = 0;
+  std::int64_t hidden = 0;
+  std::int64_t heads = 0;
+  std::int64_t intermediate = 0;
+  Activation activation = Activation::kGelu;
+  bool gated = false;  // activation(gate) * up
+  bool query_bias = true;
+  bool key_bias = true;
+  bool value_bias = true;
+  bool ffn_bias = true;
+  std::int64_t registers = 0;  // learned tokens beside that of the class
+};
+
 // Networks that look at images.
 struct VisionConfig {
   std::int64_t image_size = 0;        // pixels along each side, when the run does not say
@@ -76,15 +91,7 @@ struct VisionConfig {
   std::int64_t growth = 0;                // DenseNet: channels that a layer adds
   std::int64_t stages = 0;                // OpenPose: how often the result is looked at again
   std::int64_t second_labels = 0;         // OpenPose: channels of the other of the two results
-};
-
-// A stack of transformer blocks: norm, attention, residual, norm, feed-forward, residual.
-struct TowerConfig {
-  std::int64_t layers = 0;
-  std::int64_t hidden = 0;
-  std::int64_t heads = 0;
-  std::int64_t intermediate = 0;
-  Activation activation = Activation::kGelu;
+  TowerConfig tower = {};                 // DINO: its gate, biases and registers
 };
 
 // The encoder of an encoder-decoder, where it is not like the decoder.

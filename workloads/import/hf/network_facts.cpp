@@ -96,6 +96,12 @@ NetworkFacts facts_of(const ModelConfig& model, const PrecisionPolicy& precision
       (last.growing - first.growing) / static_cast<double>(long_context - before);
   facts.window_bytes =
       std::max(0.0, last.growing - facts.kv_bytes_per_token * static_cast<double>(long_context));
+  constexpr std::int64_t kFirst = 128;  // tokens, the smallest window that is published
+  facts.kv_bytes_per_first_token = facts.kv_bytes_per_token;
+  if (facts.window_bytes > 0) {
+    facts.kv_bytes_per_first_token =
+        states_of(decode_graph(model, precision, kFirst)).growing / static_cast<double>(kFirst);
+  }
   facts.state_bytes = last.own;
   facts.flops_per_token = decode_graph(model, precision, 1).total_flops().value();
   return facts;

@@ -15,9 +15,10 @@ struct NetworkFacts {
   Bytes active_bytes;     // of the same, at their stored types
   double draft = 0;       // of heads that predict further tokens, not among `parameters`
   double kv_bytes_per_token = 0;  // that the cache grows by with every token of a long context
-  double window_bytes = 0;        // of caches that do not grow beyond their window
-  double state_bytes = 0;         // of recurrences, whatever the context
-  double flops_per_token = 0;     // of one token without context
+  double kv_bytes_per_first_token = 0;  // the same before windows are full
+  double window_bytes = 0;              // of caches that do not grow beyond their window
+  double state_bytes = 0;               // of recurrences, whatever the context
+  double flops_per_token = 0;           // of one token without context
 };
 
 // The facts of a decoder in these data types, for one sequence. UserError for other networks.

@@ -28,20 +28,32 @@ void read_ernie_moe(JsonFields& fields, ModelConfig* config) {
   reader.draft_layers({"num_nextn_predict_layers"});
 }
 
-void read_dots(JsonFields& fields, ModelConfig* config) {
-  PartsReader reader(fields, config);
-  norm_heads(reader);
+// Experts by the fields of DeepSeek, with grouped attention.
+void read_deepseek_experts(PartsReader& reader, const std::string& function, bool bias) {
+  JsonFields& fields = reader.fields();
   reader.read_rotation();
   FeedForwardPart part =
       reader.experts({{"n_routed_experts"}, {"num_experts_per_tok"}, {"moe_intermediate_size"}});
-  part.router.function = "sigmoid";
+  part.router.function = function;
   reader.read_groups(&part.router);
-  part.router.bias = true;
+  part.router.bias = part.router.bias || bias;
   part.shared_intermediate =
       fields.count_or("n_shared_experts", kMaxLayers, 0) * part.expert_intermediate;
   reader.spread_experts(part,
                         reader.sparse_from(fields.count_or("first_k_dense_replace", kMaxLayers, 0),
                                            fields.size_or("moe_layer_freq", kMaxLayers, 1)));
+}
+
+void read_dots(JsonFields& fields, ModelConfig* config) {
+  PartsReader reader(fields, config);
+  norm_heads(reader);
+  read_deepseek_experts(reader, "sigmoid", true);
+}
+
+// DeepSeekMoE, the first: attention of Llama.
+void read_deepseek(JsonFields& fields, ModelConfig* config) {
+  PartsReader reader(fields, config);
+  read_deepseek_experts(reader, "softmax", false);
 }
 
 void read_ling(JsonFields& fields, ModelConfig* config, const std::string& function) {
@@ -167,6 +179,7 @@ std::vector<ModelType> grouped_network_types() {
   return {
       {"ernie4_5_moe", "Ernie4_5_Moe", {}, read_ernie_moe, true},
       {"dots1", "Dots1", {}, read_dots, false},
+      {"deepseek", "Deepseek", {}, read_deepseek, false},
       {"bailing_moe", "BailingMoe", {}, read_bailing, false},
       {"bailing_moe_v2", "BailingMoeV2", {}, read_bailing_v2, false},
       {"hunyuan_v1_moe", "HunYuanMoEV1", {}, read_hunyuan_moe, true},

@@ -1,5 +1,5 @@
 // config.json of decoders with linear recurrences: Qwen3-Next and Qwen3.5, Nemotron-H, Granite 4,
-// Mamba-2, RWKV-7.
+// Bamba, Mamba-2, RWKV-7.
 #include <algorithm>
 
 #include "model/base/errors.hpp"
@@ -163,11 +163,11 @@ void read_nemotron_h(JsonFields& fields, ModelConfig* config) {
   reader.draft_layers({"num_nextn_predict_layers"});
 }
 
-void read_granite_hybrid(JsonFields& fields, ModelConfig* config) {
-  PartsReader reader(fields, config, {4096, 32, 32, 0, 0, 11008, 32000, 2048});
+// The scan of Mamba-2 by the fields of Granite 4 and Bamba.
+MixerPart read_hybrid_scan(JsonFields& fields, const ModelConfig& config) {
   const std::int64_t expand = fields.size_or("mamba_expand", kMaxHeads, 2);
   const std::int64_t heads = fields.size_or("mamba_n_heads", kMaxHeads, 128);
-  std::int64_t head_dim = std::max<std::int64_t>(1, expand * config->hidden / heads);
+  std::int64_t head_dim = std::max<std::int64_t>(1, expand * config.hidden / heads);
   if (!fields.is_text("mamba_d_head"))
     head_dim = fields.size_or("mamba_d_head", kMaxWidth, head_dim);
   MixerPart scan = mamba2(heads, head_dim, fields.size_or("mamba_n_groups", kMaxHeads, 1),
@@ -176,6 +176,31 @@ void read_granite_hybrid(JsonFields& fields, ModelConfig* config) {
   scan.conv_bias = fields.flag_or("mamba_conv_bias", true);
   scan.chunk = fields.size_or("mamba_chunk_size", kMaxPositions, 256);
   check_groups(fields, "mamba_n_groups", &scan);
+  return scan;
+}
+
+// Bamba: the layers that attend are listed, the others scan; a gated network after each.
+void read_bamba(JsonFields& fields, ModelConfig* config) {
+  PartsReader reader(fields, config, {4096, 32, 32, 8, 0, 14336, 128000, 262144});
+  const MixerPart scan = read_hybrid_scan(fields, *config);
+  reader.read_rotation(0.5);
+  const std::vector<std::int64_t> attends = fields.integers("attn_layer_indices");
+  for (const std::int64_t layer : attends) {
+    if (layer >= 0 && layer < config->layers) continue;
+    fields.problem("attn_layer_indices", "contradiction: names layer " + std::to_string(layer) +
+                                             ", but num_hidden_layers is " +
+                                             std::to_string(config->layers));
+    return;
+  }
+  for (std::int64_t i = 0; i < config->layers; ++i) {
+    if (std::find(attends.begin(), attends.end(), i) == attends.end())
+      reader.layer(static_cast<std::size_t>(i)).mixer = scan;
+  }
+}
+
+void read_granite_hybrid(JsonFields& fields, ModelConfig* config) {
+  PartsReader reader(fields, config, {4096, 32, 32, 0, 0, 11008, 32000, 2048});
+  const MixerPart scan = read_hybrid_scan(fields, *config);
   if (fields.text_or("position_embedding_type", "rope") == "rope") reader.read_rotation();
   std::vector<std::string> types = reader.layer_types();
   for (std::size_t i = 0; i < types.size(); ++i) {
@@ -265,6 +290,7 @@ std::vector<ModelType> linear_network_types() {
       {"qwen3_5_moe", "Qwen3_5Moe", {}, read_qwen35_moe, false},
       {"nemotron_h", "NemotronH", {}, read_nemotron_h, false},
       {"granitemoehybrid", "GraniteMoeHybrid", {}, read_granite_hybrid, true},
+      {"bamba", "Bamba", {}, read_bamba, false},
       {"mamba2", "Mamba2", {}, read_mamba2, true},
       {"rwkv7", "RWKV7", {}, read_rwkv7, false},
   };

@@ -42,7 +42,10 @@ std::int64_t read_pattern(JsonFields& fields, std::int64_t otherwise) {
 
 void read_plain_windows(PartsReader& reader, const PlainDecoder& plain) {
   JsonFields& fields = reader.fields();
-  if (!fields.has("sliding_window") || !fields.flag_or("use_sliding_window", true)) return;
+  if (!fields.has("sliding_window") || !fields.flag_or("use_sliding_window", true)) {
+    reader.layer_types();
+    return;
+  }
   if (plain.window_pattern == 0) return reader.read_windows(every_layer, 1);
   reader.read_windows(all_but_last, read_pattern(fields, plain.window_pattern));
 }

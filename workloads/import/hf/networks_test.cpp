@@ -179,6 +179,61 @@ TEST(Networks, FormatsOfWeightsAreRead) {
       << "NaN of Python is null";
 }
 
+TEST(Networks, TypesOfQuarkAreRead) {
+  const auto stored = [](const std::string& types) {
+    const std::string quark = R"({"quant_method": "quark", "global_quant_config": )" + types + "}";
+    const std::string text = R"({"model_type": "llama", "hidden_size": 64, "hidden_act": "silu",
+      "intermediate_size": 128, "num_attention_heads": 4, "num_hidden_layers": 2, "vocab_size": 100,
+      "max_position_embeddings": 1024, "quantization_config": )" +
+                             quark + "}";
+    const std::string error = error_of_network(text);
+    return error == "no error" ? read_network(text).checkpoint.dtype : error;
+  };
+  EXPECT_EQ(stored(R"({"weight": {"dtype": "fp4", "scale_format": "e8m0"}, "input_tensors": {}})"),
+            "mxfp4-weights");
+  EXPECT_EQ(stored(R"({"weight": {"dtype": "fp8_e4m3"}, "input_tensors": {}})"), "fp8");
+  EXPECT_EQ(stored(R"({"weight": {"dtype": "fp8_e4m3"}, "input_tensors": null})"), "fp8-weights");
+  EXPECT_EQ(stored(R"({"weight": {"dtype": "uint4"}})"), "int4-weights");
+  EXPECT_THAT(stored(R"({"weight": {"dtype": "fp5"}})"),
+              HasSubstr("unknown type of weights 'fp5'"));
+}
+
+TEST(Networks, WeightsOfFourAndEightBitsAreKnown) {
+  const auto error = [](const std::string& bits) {
+    return error_of_network(R"({"model_type": "llama", "hidden_size": 64, "hidden_act": "silu",
+      "intermediate_size": 128, "num_attention_heads": 4, "num_hidden_layers": 2, "vocab_size": 100,
+      "max_position_embeddings": 1024, "quantization_config": {"quant_method": "gptq", "bits": )" +
+                            bits + "}}");
+  };
+  EXPECT_EQ(error("4"), "no error");
+  EXPECT_EQ(error("8"), "no error");
+  EXPECT_THAT(error("3"), HasSubstr("weights of 3 bits cannot be imported"));
+}
+
+TEST(Networks, AFormatIsAnObject) {
+  EXPECT_THAT(error_of_network(R"({"model_type": "llama", "hidden_size": 64, "hidden_act": "silu",
+      "intermediate_size": 128, "num_attention_heads": 4, "num_hidden_layers": 2, "vocab_size": 100,
+      "max_position_embeddings": 1024, "quantization_config": "fp8"})"),
+              HasSubstr("quantization_config: must be an object with a quant_method"));
+}
+
+TEST(Networks, AMethodInThePlaceOfTheFunctionOfARouter) {
+  const ModelConfig dots = read_network(R"({"model_type": "dots1", "hidden_size": 64,
+    "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 128, "vocab_size": 100,
+    "moe_intermediate_size": 32, "n_routed_experts": 8, "num_experts_per_tok": 2,
+    "first_k_dense_replace": 1, "scoring_func": "noaux_tc"})");
+  const RouterPart& router = dots.parts_of_decoder.layers[1].feed_forward.router;
+  EXPECT_EQ(router.function, "sigmoid");
+  EXPECT_TRUE(router.bias);
+}
+
+TEST(Networks, LayersOfBambaThatAttendAreThere) {
+  EXPECT_THAT(error_of_network(R"({"model_type": "bamba", "hidden_size": 4096, "vocab_size": 100,
+      "num_hidden_layers": 2, "num_attention_heads": 32, "num_key_value_heads": 8,
+      "intermediate_size": 128, "attn_layer_indices": [2]})"),
+              HasSubstr("attn_layer_indices: contradiction: names layer 2"));
+}
+
 TEST(Networks, BlocksOfScalesAreReadInEverySpelling) {
   const auto blocks = [](const std::string& format) {
     return read_network(

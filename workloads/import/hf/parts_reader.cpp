@@ -233,7 +233,11 @@ void PartsReader::read_groups(RouterPart* router) {
                     "is more than the " + std::to_string(router->groups) + " groups of n_group");
     router->top_groups = router->groups;
   }
-  const std::string function = fields_.text_or("scoring_func", router->function);
+  std::string function = fields_.text_or("scoring_func", router->function);
+  if (function == "noaux_tc") {  // dots.llm1 has the method in its place
+    router->bias = true;
+    function = router->function;
+  }
   const std::vector<std::string> known = {"softmax", "sigmoid", "sqrtsoftplus"};
   if (std::find(known.begin(), known.end(), function) == known.end()) {
     fields_.problem("scoring_func", unknown_name("kind of router", function, known).what());

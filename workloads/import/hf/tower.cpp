@@ -4,27 +4,35 @@ namespace foretell {
 namespace {
 
 TensorId tower_block(BlockBuilder* block, TensorId x, const TowerConfig& tower,
-                     const ScoreRule& rule, bool qkv_bias, bool scaled) {
+                     const ScoreRule& rule, bool scaled, TensorId positions) {
   const auto scale = [&](const std::string& name, TensorId added) {
     if (!scaled) return added;
     return block->op(name, "Mul", {added, block->weight(name + ".weight", {tower.hidden})});
   };
   const TensorId before = block->layer_norm("attention.norm", x);
-  const auto project = [&](const std::string& name) {
-    return block->split_heads(name, block->linear(name, before, tower.hidden, qkv_bias),
-                              tower.heads);
+  const auto project = [&](const std::string& name, bool bias) {
+    return block->split_heads(name, block->linear(name, before, tower.hidden, bias), tower.heads);
   };
-  const TensorId q = project("attention.query");
-  const TensorId k = project("attention.key");
-  const TensorId v = project("attention.value");
+  const auto rotate = [&](const std::string& name, TensorId heads) {
+    if (positions == kNoId) return heads;
+    return block->op(name, "Rope", {heads, positions}, {{"dim", block->shape(heads).back()}});
+  };
+  const TensorId q = rotate("attention.query.rotate", project("attention.query", tower.query_bias));
+  const TensorId k = rotate("attention.key.rotate", project("attention.key", tower.key_bias));
+  const TensorId v = project("attention.value", tower.value_bias);
   const TensorId context = attend(block, "attention", q, k, v, rule);
   const TensorId attended =
       scale("attention.scale", block->linear("attention.output", context, tower.hidden));
   const TensorId middle = block->op("attention.residual", "Add", {attended, x});
-  TensorId fed =
-      block->linear("ffn.intermediate", block->layer_norm("ffn.norm", middle), tower.intermediate);
+  const TensorId normed = block->layer_norm("ffn.norm", middle);
+  TensorId fed = block->linear(tower.gated ? "ffn.gate" : "ffn.intermediate", normed,
+                               tower.intermediate, tower.ffn_bias);
   fed = block->activation("ffn.activation", fed, tower.activation);
-  fed = scale("ffn.scale", block->linear("ffn.output", fed, tower.hidden));
+  if (tower.gated) {
+    const TensorId up = block->linear("ffn.up", normed, tower.intermediate, tower.ffn_bias);
+    fed = block->op("ffn.multiply", "Mul", {fed, up});
+  }
+  fed = scale("ffn.scale", block->linear("ffn.output", fed, tower.hidden, tower.ffn_bias));
   return block->op("ffn.residual", "Add", {fed, middle});
 }
 
@@ -32,11 +40,11 @@ TensorId tower_block(BlockBuilder* block, TensorId x, const TowerConfig& tower,
 
 TensorId pre_norm_tower(BlockBuilder* block, const std::string& scope, TensorId x,
                         const TowerConfig& tower, const ScoreRule& rule, std::int32_t first_layer,
-                        bool qkv_bias, bool scaled) {
+                        bool scaled, TensorId positions) {
   for (std::int64_t i = 0; i < tower.layers; ++i) {
     const std::string name = scope + "." + std::to_string(i);
     block->enter(name, name, first_layer + static_cast<std::int32_t>(i));
-    x = tower_block(block, x, tower, rule, qkv_bias, scaled);
+    x = tower_block(block, x, tower, rule, scaled, positions);
   }
   block->enter(scope);
   return x;

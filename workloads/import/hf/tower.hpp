@@ -11,10 +11,10 @@ namespace foretell {
 
 // x [batch, length, hidden] through all blocks of the tower, whose operators are called after
 // `scope` and whose numbers go on from `first_layer`. `scaled`: a weight for each column of what a
-// block adds.
+// block adds. `positions`: queries and keys are rotated by them.
 TensorId pre_norm_tower(BlockBuilder* block, const std::string& scope, TensorId x,
                         const TowerConfig& tower, const ScoreRule& rule, std::int32_t first_layer,
-                        bool qkv_bias = true, bool scaled = false);
+                        bool scaled = false, TensorId positions = kNoId);
 
 // One token of every sequence: [batch, length, hidden] -> [batch, hidden].
 TensorId take_token(BlockBuilder* block, const std::string& name, TensorId x, std::int64_t token);

@@ -8,12 +8,25 @@
 namespace foretell {
 namespace {
 
+// Of a list with an entry for each side, the first.
 std::int64_t first_of(JsonFields& fields, const std::vector<std::string_view>& keys,
                       std::int64_t most, std::int64_t otherwise) {
   for (const std::string_view key : keys) {
-    if (fields.has(key)) return fields.size(key, most);
+    if (!fields.has(key)) continue;
+    return fields.is_list(key) ? fields.sizes(key, most).front() : fields.size(key, most);
   }
   return otherwise;
+}
+
+// Sizes that the transformers library takes where a file states none.
+struct TowerDefaults {
+  std::int64_t layers = 27;
+  std::int64_t hidden = 1152;
+  std::int64_t heads = 16;
+};
+
+TowerDefaults defaults_of(const std::string& type) {
+  return type == "pixtral" ? TowerDefaults{24, 1024, 16} : TowerDefaults{};
 }
 
 // Patches along a side that become one token: with the tower, or with the network around it.
@@ -85,19 +98,20 @@ void read_vision_tower(JsonFields& fields, ModelConfig* config) {
   JsonFields vision = fields.inside("vision_config");
   TowerPart tower;
   tower.name = "vision tower";
+  const std::string type = vision.text_or("model_type", fields.text_or("model_type", ""));
+  const TowerDefaults otherwise = defaults_of(type);
   tower.layers = first_of(vision, {"vt_num_hidden_layers", "depth", "num_hidden_layers", "layers"},
-                          kMaxLayers, 27);
-  tower.hidden =
-      first_of(vision, {"vt_hidden_size", "embed_dim", "hidden_size", "width"}, kMaxWidth, 1152);
+                          kMaxLayers, otherwise.layers);
+  tower.hidden = first_of(vision, {"vt_hidden_size", "embed_dim", "hidden_size", "width"},
+                          kMaxWidth, otherwise.hidden);
   tower.heads = first_of(vision, {"vt_num_attention_heads", "num_heads", "num_attention_heads"},
-                         kMaxHeads, 16);
+                         kMaxHeads, otherwise.heads);
   tower.attention_width = first_of(vision, {"qkv_hidden_size"}, kMaxWidth, tower.hidden);
   const double ratio = vision.number_or("mlp_ratio", 4);
   tower.intermediate =
       first_of(vision, {"vt_intermediate_size", "intermediate_size"}, kMaxWidth,
                std::max<std::int64_t>(
                    1, static_cast<std::int64_t>(ratio * static_cast<double>(tower.hidden))));
-  const std::string type = vision.text_or("model_type", fields.text_or("model_type", ""));
   const bool is_glm = type.find("glm4v") != std::string::npos;
   tower.gated = is_glm || is_any(type, {"pixtral", "gemma4_vision", "qwen2_5_vl"});
   tower.bias = !is_glm && type != "pixtral" && type != "gemma4_vision";

@@ -174,11 +174,12 @@ struct Builder {
   std::string_view model_type;
   Graph (*build)(const ModelConfig& config, const Binding& binding);
 };
-constexpr std::array<Builder, 22> kBuilders{
+constexpr std::array<Builder, 23> kBuilders{
     {{"vit", build_vit},
      {"clip", build_clip},
      {"clip_text_model", build_clip_text},
      {"dinov2", build_dinov2},
+     {"dinov3_vit", build_dinov3},
      {"swin", build_swin},
      {"swinv2", build_swin},
      {"siglip", build_siglip},

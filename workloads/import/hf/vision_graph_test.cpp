@@ -6,6 +6,7 @@
 #include <cctype>
 
 #include "model/base/errors.hpp"
+#include "workloads/import/workload.hpp"
 #include "workloads/ir/testing/total_macs.hpp"
 
 namespace foretell {
@@ -223,6 +224,48 @@ TEST(Siglip, BothTowersHaveTheParametersThatItsPublisherNames) {
       R"({"model_type": "siglip", "text_config": {}, "vision_config": {"image_size": 224}})");
   EXPECT_NEAR(static_cast<double>(build_graph(base, {1, 1}).parameter_count()), 203e6,
               0.005 * 203e6);
+}
+
+// As their publisher counts them, but the token in place of hidden patches, which only training
+// has.
+TEST(Dino, GatesAndRegistersHaveTheirParameters) {
+  const auto parameters = [](const std::string& text) {
+    return build_graph(parse_model_config(text, "dino", "config.json"), {}).parameter_count();
+  };
+  EXPECT_EQ(parameters(R"({"model_type": "dinov2", "hidden_size": 1536, "num_hidden_layers": 40,
+      "num_attention_heads": 24, "patch_size": 14, "image_size": 518, "hidden_act": "gelu",
+      "use_swiglu_ffn": true})"),
+            1'136'480'768 - 1536);
+  const std::string base = R"({"model_type": "dinov3_vit", "hidden_size": 768,
+      "intermediate_size": 3072, "num_attention_heads": 12, "num_register_tokens": 4,
+      "key_bias": false, "image_size": 224)";
+  EXPECT_EQ(parameters(base + "}"), 85'660'416 - 768);
+  Binding four;
+  four.batch = 4;
+  const ModelConfig config = parse_model_config(base + "}", "dino", "config.json");
+  EXPECT_NEAR(build_graph(config, four).total_flops().value(),
+              4 * build_graph(config, {}).total_flops().value(), 1e6);
+  EXPECT_EQ(parameters(base + R"(, "query_bias": false})"), 85'660'416 - 768 - 12 * 768);
+  EXPECT_EQ(parameters(R"({"model_type": "dinov3_vit", "hidden_size": 4096,
+      "intermediate_size": 8192, "num_attention_heads": 32, "num_hidden_layers": 40,
+      "num_register_tokens": 4, "use_gated_mlp": true, "hidden_act": "silu", "query_bias": false,
+      "key_bias": false, "value_bias": false})"),
+            6'716'035'072 - 4096);
+}
+
+// The files of CLIP say only what differs from ViT-B/32.
+TEST(Clip, WhatAFileLeavesOutIsThatOfTheSmallestNetwork) {
+  const auto parameters = [](const char* text) {
+    Binding binding;
+    return build_graph(parse_model_config(text, "clip", "config.json"), binding).parameter_count();
+  };
+  EXPECT_EQ(parameters(R"({"model_type": "clip", "text_config": {}, "vision_config": {}})"),
+            151277313);
+  EXPECT_EQ(parameters(R"({"model_type": "clip", "projection_dim": 768, "text_config":
+      {"hidden_size": 768, "intermediate_size": 3072, "num_attention_heads": 12},
+      "vision_config": {"hidden_size": 1024, "intermediate_size": 4096, "num_attention_heads": 16,
+      "num_hidden_layers": 24, "patch_size": 14}})"),
+            427616513);
 }
 
 TEST(Vision, WorkGrowsWithBatchAndPixels) {

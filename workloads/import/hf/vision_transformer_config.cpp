@@ -14,8 +14,9 @@ void read_pixels(JsonFields& fields, ModelConfig* config) {
   config->vision.channels = fields.size_or("num_channels", kMaxWidth, 3);
 }
 
-void read_patch(JsonFields& fields, ModelConfig* config) {
-  config->vision.patch = fields.size("patch_size", kMaxPixels);
+void read_patch(JsonFields& fields, ModelConfig* config, std::int64_t otherwise = 0) {
+  config->vision.patch = otherwise > 0 ? fields.size_or("patch_size", kMaxPixels, otherwise)
+                                       : fields.size("patch_size", kMaxPixels);
   if (config->vision.image_size % config->vision.patch != 0) {
     fields.problem("patch_size", "does not divide images of " +
                                      std::to_string(config->vision.image_size) + " pixels evenly");
@@ -30,6 +31,20 @@ void read_tower(JsonFields& fields, TowerConfig* tower) {
   tower->activation = read_activation(fields, "hidden_act");
   if (tower->hidden % tower->heads != 0)
     fields.problem("num_attention_heads", "does not divide the hidden size evenly");
+}
+
+// What the files of SigLIP and CLIP leave out is that of the smallest one.
+TowerConfig tower_with_defaults(JsonFields& fields, const TowerConfig& otherwise) {
+  TowerConfig tower;
+  tower.layers = fields.size_or("num_hidden_layers", kMaxLayers, otherwise.layers);
+  tower.hidden = fields.size_or("hidden_size", kMaxWidth, otherwise.hidden);
+  tower.heads = fields.size_or("num_attention_heads", kMaxHeads, otherwise.heads);
+  tower.intermediate = fields.size_or("intermediate_size", kMaxWidth, otherwise.intermediate);
+  tower.activation =
+      fields.has("hidden_act") ? read_activation(fields, "hidden_act") : otherwise.activation;
+  if (tower.hidden % tower.heads != 0)
+    fields.problem("num_attention_heads", "does not divide the hidden size evenly");
+  return tower;
 }
 
 // The tower of the images is the network's own.
@@ -65,8 +80,25 @@ void read_dinov2(JsonFields& fields, ModelConfig* config) {
   config->qkv_bias = fields.flag_or("qkv_bias", true);
   if (config->hidden % config->heads != 0)
     fields.problem("num_attention_heads", "does not divide the hidden size evenly");
-  if (fields.flag_or("use_swiglu_ffn", false))
-    fields.problem("use_swiglu_ffn", "only false can be imported; the giant network has a gate");
+  if (!fields.flag_or("use_swiglu_ffn", false)) return;
+  constexpr std::int64_t kMultiple = 8;  // widths of gated networks, which have three matrices
+  config->vision.tower.gated = true;
+  config->activation = Activation::kSilu;
+  config->intermediate = (2 * config->intermediate / 3 + kMultiple - 1) / kMultiple * kMultiple;
+}
+
+void read_dinov3(JsonFields& fields, ModelConfig* config) {
+  read_pixels(fields, config);
+  read_patch(fields, config, 16);
+  use_tower(tower_with_defaults(fields, {12, 384, 6, 1536, Activation::kGelu}), config);
+  TowerConfig& tower = config->vision.tower;
+  tower.gated = fields.flag_or("use_gated_mlp", false);
+  tower.query_bias = fields.flag_or("query_bias", true);
+  tower.key_bias = fields.flag_or("key_bias", false);
+  tower.value_bias = fields.flag_or("value_bias", true);
+  tower.ffn_bias = fields.flag_or("mlp_bias", true);
+  tower.registers = fields.count_or("num_register_tokens", kMaxPositions, 0);
+  if (!fields.flag_or("proj_bias", true)) fields.problem("proj_bias", "only true can be imported");
 }
 
 // Attention inside windows, of widths that double from stage to stage. The second version has the
@@ -109,18 +141,8 @@ void read_siglip_tower(JsonFields& fields, ModelConfig* config) {
   use_tower(tower, config);
 }
 
-// What the files of these networks leave out is that of the smallest one.
 TowerConfig siglip_tower(JsonFields& fields) {
-  TowerConfig tower;
-  tower.layers = fields.size_or("num_hidden_layers", kMaxLayers, 12);
-  tower.hidden = fields.size_or("hidden_size", kMaxWidth, 768);
-  tower.heads = fields.size_or("num_attention_heads", kMaxHeads, 12);
-  tower.intermediate = fields.size_or("intermediate_size", kMaxWidth, 3072);
-  tower.activation =
-      fields.has("hidden_act") ? read_activation(fields, "hidden_act") : Activation::kGeluTanh;
-  if (tower.hidden % tower.heads != 0)
-    fields.problem("num_attention_heads", "does not divide the hidden size evenly");
-  return tower;
+  return tower_with_defaults(fields, {12, 768, 12, 3072, Activation::kGeluTanh});
 }
 
 // Pixels that make no whole patch at the right and the lower edge are not read.
@@ -159,13 +181,14 @@ void read_text(JsonFields& fields, TextConfig* text) {
 void read_clip(JsonFields& fields, ModelConfig* config) {
   JsonFields vision = fields.inside("vision_config");
   read_pixels(vision, config);
-  read_patch(vision, config);
-  TowerConfig tower;
-  read_tower(vision, &tower);
-  use_tower(tower, config);
+  read_patch(vision, config, 32);
+  const TowerConfig images{12, 768, 12, 3072, Activation::kSilu};
+  use_tower(tower_with_defaults(vision, images), config);
   JsonFields text = fields.inside("text_config");
-  read_text(text, &config->text);
-  config->text.projection = fields.size("projection_dim", kMaxWidth);
+  config->text.tower = tower_with_defaults(text, {12, 512, 8, 2048, Activation::kSilu});
+  config->text.vocab = text.size_or("vocab_size", kMaxVocab, 49408);
+  config->text.positions = text.size_or("max_position_embeddings", kMaxPositions, 77);
+  config->text.projection = fields.size_or("projection_dim", kMaxWidth, 512);
   config->text.texts = fields.size_or("texts", kMaxPositions, 1);
   config->text.length = fields.size_or("text_length", kMaxPositions, config->text.positions);
   if (config->text.length > config->text.positions)
@@ -220,6 +243,7 @@ std::vector<ModelType> vision_transformer_model_types() {
        read_vit,
        false},
       {"dinov2", "Dinov2", {{"Model", Head::kNone}}, read_dinov2, false},
+      {"dinov3_vit", "DINOv3ViT", {{"Model", Head::kNone}}, read_dinov3, false},
       {"swin",
        "Swin",
        {{"ForImageClassification", Head::kSequence}, {"Model", Head::kPooler}},

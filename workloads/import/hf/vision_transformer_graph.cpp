@@ -7,7 +7,14 @@ namespace foretell {
 namespace {
 
 TowerConfig image_tower(const ModelConfig& config) {
-  return {config.layers, config.hidden, config.heads, config.intermediate, config.activation};
+  TowerConfig tower = config.vision.tower;
+  tower.layers = config.layers;
+  tower.hidden = config.hidden;
+  tower.heads = config.heads;
+  tower.intermediate = config.intermediate;
+  tower.activation = config.activation;
+  if (!config.qkv_bias) tower.query_bias = tower.key_bias = tower.value_bias = false;
+  return tower;
 }
 
 TensorId add_image(BlockBuilder* block, const ModelConfig& config, const Binding& binding) {
@@ -81,7 +88,7 @@ TensorId unit_rows(BlockBuilder* block, const std::string& name, TensorId x) {
 Graph build_vit(const ModelConfig& config, const Binding& binding) {
   BlockBuilder block(config.name);
   TensorId x = patch_tokens(&block, config, binding, true);
-  x = pre_norm_tower(&block, "encoder", x, image_tower(config), {}, 0, config.qkv_bias);
+  x = pre_norm_tower(&block, "encoder", x, image_tower(config), {}, 0);
   block.enter("head");
   x = block.layer_norm("norm", x);
   const TensorId first = take_token(&block, "first_token", x, 0);
@@ -98,7 +105,32 @@ Graph build_vit(const ModelConfig& config, const Binding& binding) {
 Graph build_dinov2(const ModelConfig& config, const Binding& binding) {
   BlockBuilder block(config.name);
   TensorId x = patch_tokens(&block, config, binding, true);
-  x = pre_norm_tower(&block, "encoder", x, image_tower(config), {}, 0, config.qkv_bias, true);
+  x = pre_norm_tower(&block, "encoder", x, image_tower(config), {}, 0, true);
+  block.enter("head");
+  x = block.layer_norm("norm", x);
+  block.graph().mark_output(x);
+  block.graph().mark_output(take_token(&block, "first_token", x, 0));
+  return std::move(block.graph());
+}
+
+// A class token and registers in front of the patches, whose places rotate queries and keys; those
+// of the tokens in front, which do not turn, are counted as if they did.
+Graph build_dinov3(const ModelConfig& config, const Binding& binding) {
+  BlockBuilder block(config.name);
+  const TensorId patches = plain_patches(&block, config, binding, true);
+  std::vector<TensorId> tokens = {
+      for_all(&block, "class.expand", block.weight("class", {1, 1, config.hidden}), binding.batch)};
+  const std::int64_t registers = config.vision.tower.registers;
+  if (registers > 0) {
+    tokens.push_back(for_all(&block, "register.expand",
+                             block.weight("register", {1, registers, config.hidden}),
+                             binding.batch));
+  }
+  tokens.push_back(patches);
+  TensorId x = block.op("concat", "Concat", tokens, {{"axis", std::int64_t{1}}});
+  const TensorId positions =
+      block.graph().add_input("position_ids", {binding.batch, block.shape(x)[1]}, DType::kInt64);
+  x = pre_norm_tower(&block, "encoder", x, image_tower(config), {}, 0, true, positions);
   block.enter("head");
   x = block.layer_norm("norm", x);
   block.graph().mark_output(x);

@@ -1,9 +1,10 @@
 // Transformers that look at images.
 //
 // ViT: Dosovitskiy et al. 2021. CLIP: Radford et al. 2021, images and texts in one call. Perceiver
-// IO: Jaegle et al. 2022, as the transformers library builds it. DINOv2: Oquab et al. 2023. SigLIP:
-// Zhai et al. 2023, both towers or that of images alone. Swin: Liu et al. 2021 and, with norms
-// after each part and cosine attention, 2022; what the shift adds to scores is an input.
+// IO: Jaegle et al. 2022, as the transformers library builds it. DINOv2: Oquab et al. 2023; DINOv3:
+// Simeoni et al. 2025. SigLIP: Zhai et al. 2023, both towers or that of images alone. Swin: Liu et
+// al. 2021 and, with norms after each part and cosine attention, 2022; what the shift adds to
+// scores is an input.
 #pragma once
 
 #include "workloads/import/hf/model_config.hpp"
@@ -17,6 +18,7 @@ Graph build_vit(const ModelConfig& config, const Binding& binding);
 Graph build_clip(const ModelConfig& config, const Binding& binding);
 Graph build_clip_text(const ModelConfig& config, const Binding& binding);
 Graph build_dinov2(const ModelConfig& config, const Binding& binding);
+Graph build_dinov3(const ModelConfig& config, const Binding& binding);
 Graph build_siglip(const ModelConfig& config, const Binding& binding);
 Graph build_siglip_tower(const ModelConfig& config, const Binding& binding);
 Graph build_swin(const ModelConfig& config, const Binding& binding);

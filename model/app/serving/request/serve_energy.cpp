@@ -71,6 +71,8 @@ void fill_energy(const ServiceResult& result, const std::vector<PoweredWorkers>&
     const auto all = static_cast<double>(result.output_tokens);
     const double tokens = full.is_whole() ? static_cast<double>(full.tokens) : all;
     summary.joules_per_token = (energy / tokens).value();
+    summary.interval80["joules_per_token"] = {*summary.joules_per_token * (low / idle),
+                                              *summary.joules_per_token * (high / idle)};
     set_cost(request, wall, PerSecond(tokens / time.value()), summary);
     if (result.answered > 0) {
       summary.joules_per_request =

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "model/app/serving/request/serve.hpp"
 #include "model/app/serving/request/worker_machine.hpp"
 #include "model/base/errors.hpp"
@@ -43,6 +45,22 @@ TEST(ServeEnergy, JoulesOfTokensAndRequestsAreWattsTimesTime) {
   EXPECT_LT(*summary.watts, kBoardWatts);
   EXPECT_GT(*summary.wall_watts, *summary.watts);
   EXPECT_GT(summary.interval80.at("watts").high, *summary.watts);
+}
+
+TEST(ServeEnergy, RecordsHaveTheNamesOfEveryRecord) {
+  const ServeRecord record = outcome_of(closed_loop(8)).record;
+  const nlohmann::json json = nlohmann::json::parse(to_json(record));
+  const nlohmann::json& summary = json.at("summary");
+  const double joules = *record.summary.watts * record.summary.duration_s;
+  EXPECT_NEAR(summary.at("energy_j").get<double>(), joules, 1e-6 * joules);
+  EXPECT_EQ(summary.at("watts_mean"), summary.at("watts"));
+  EXPECT_EQ(summary.at("joules_per_unit"), summary.at("joules_per_token"));
+  const nlohmann::json& energy = json.at("energy");
+  EXPECT_NEAR(energy.at("steps_j").get<double>() + energy.at("idle_j").get<double>(), joules,
+              1e-6 * joules);
+  const Interval band = record.summary.interval80.at("joules_per_token");
+  EXPECT_LT(band.low, *record.summary.joules_per_token);
+  EXPECT_GT(band.high, *record.summary.joules_per_token);
 }
 
 TEST(ServeEnergy, AServiceThatWaitsDrawsActiveIdle) {

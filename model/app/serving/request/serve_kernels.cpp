@@ -3,6 +3,7 @@
 #include "hw/spec/shared/kernel_rules.hpp"
 #include "model/app/request/device_family.hpp"
 #include "model/app/serving/request/serve_parts.hpp"
+#include "model/base/errors.hpp"
 
 namespace foretell {
 namespace {
@@ -21,6 +22,11 @@ bool has_release(const KernelLibrary& library, const std::string& release) {
 
 void take_kernels(const std::string& engine_name, const EngineSpec& engine, Request& machine) {
   if (!machine.library.empty() || !gpu_family().has_system(machine.system)) return;
+  const KernelLibrary* const found = kernel_libraries().find(engine.library);
+  if (!engine.library.empty() && (found == nullptr || !found->runs_networks)) {
+    throw UserError("--engine " + engine_name + ": has no kernels for GPUs, which " +
+                    machine.system + " has; leave --engine out, or name a system that it serves");
+  }
   machine.library = engine.library;
   const std::size_t at = engine_name.find('@');
   if (!machine.library_release.empty() || at == std::string::npos) return;

@@ -1,6 +1,8 @@
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "model/app/serving/request/serve_parts.hpp"
+#include "model/base/errors.hpp"
 
 namespace foretell {
 namespace {
@@ -19,6 +21,17 @@ TEST(ServeKernels, AReleaseOfAnEngineHasTheKernelsOfThatRelease) {
   EXPECT_EQ(after("trtllm@0.10.0", machine).library_release, "0.10.0");
   for (const char* newest : {"trtllm", "trtllm@1.2.0rc6", "trtllm@99", "trtllm@", "vllm@0.8"})
     EXPECT_EQ(after(newest, machine).library_release, "") << newest;
+}
+
+TEST(ServeKernels, AnEngineOfOtherDevicesIsRefusedByItsName) {
+  Request machine;
+  machine.system = "h100-sxm";
+  try {
+    after("neuron", machine);
+    FAIL() << "accepted";
+  } catch (const UserError& error) {
+    EXPECT_THAT(error.what(), testing::HasSubstr("--engine neuron: has no kernels for GPUs"));
+  }
 }
 
 TEST(ServeKernels, WhatWasAskedForStays) {
