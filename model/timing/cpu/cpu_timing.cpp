@@ -181,7 +181,7 @@ Loop CpuTiming::product(const CpuProduct& product) const {
     block.epilogue += factors_.pack * static_cast<double>(product.batch * product.m) *
                       static_cast<double>(product.k) / static_cast<double>(lanes_);
   }
-  block.traffic = product.weights + product.others + weights_read_again(product);
+  block.traffic = product.weights + product.others + read_again(product);
   add_blocks(block, rows, loop);
   return loop;
 }
@@ -193,13 +193,29 @@ Loop CpuTiming::vector_product(const CpuProduct& of_one_row) const {
   return loop;
 }
 
-// Every block of rows goes through the weights; what the caches did not keep comes again.
-CpuTraffic CpuTiming::weights_read_again(const CpuProduct& product) const {
+// Every block of rows goes through the weights; what the caches did not keep comes again. Weights
+// that L3 does not hold are cut into groups of columns, as many as bring least from memory: a group
+// stays, and the rows come again for each. (K. Goto and R. van de Geijn, Anatomy of
+// High-Performance Matrix Multiplication, ACM TOMS 34(3), 2008.)
+CpuTraffic CpuTiming::read_again(const CpuProduct& product) const {
   const std::int64_t again = pieces(product.m, shapes_.block_rows) - 1;
   if (again == 0) return {};
-  const Bytes weights(static_cast<double>(product.n) * static_cast<double>(product.k) *
-                      static_cast<double>(bytes_of(product.dtype)));
-  return found(weights * static_cast<double>(product.batch * again), weights);
+  const auto bytes = [&](std::int64_t lines) {
+    return Bytes(static_cast<double>(lines) * static_cast<double>(product.k) *
+                 static_cast<double>(bytes_of(product.dtype)));
+  };
+  const auto batch = static_cast<double>(product.batch);
+  const Bytes weights = bytes(product.n);
+  const Bytes rows = bytes(product.m);
+  CpuTraffic best = found(weights * (batch * static_cast<double>(again)), weights);
+  const std::int64_t panels = pieces(product.n, shapes_.panel_vectors * lanes_);
+  for (std::int64_t groups = 2; weights > l3_capacity() && groups <= panels; groups *= 2) {
+    const auto count = static_cast<double>(groups);
+    const CpuTraffic cut = found(weights * (batch * static_cast<double>(again)), weights / count) +
+                           found(rows * (batch * (count - 1)), rows);
+    if (cut.dram < best.dram) best = cut;
+  }
+  return best;
 }
 
 std::int64_t CpuTiming::tile_depth(const std::string& dtype) const {

@@ -116,7 +116,7 @@ class CpuTiming {
   std::int64_t tile_depth(const std::string& dtype) const;
   // Multiply-adds per result, of whole packs or tiles.
   double depth_of(std::int64_t k, const std::string& dtype) const;
-  CpuTraffic weights_read_again(const CpuProduct& product) const;
+  CpuTraffic read_again(const CpuProduct& product) const;
   Seconds cycles(double count) const { return Cycles(count) / system_.device.clock.all_core; }
   Seconds feed(const CpuTraffic& traffic) const;
 
