@@ -38,6 +38,7 @@ class Pool {
   Pool(const std::vector<PooledTable>& tables, const PoolOptions& options)
       : tables_(tables),
         values_(tables, options.usual),
+        gives_up_(options.gives_up),
         ceases_below_(options.ceases_below),
         losses_(tables.size()),
         changes_(tables.size(), 0) {
@@ -52,12 +53,7 @@ class Pool {
   }
 
   PooledFit run() {
-    refine_all();
-    for (bool any = true; any;) {
-      any = false;
-      while (save()) any = true;
-      if (any) refine_all();
-    }
+    if (gives_up_) give_up();
     values_.settle_usual();
     is_last_ = true;
     for (std::size_t t = 0; t < tables_.size(); ++t) losses_[t] = loss_of(t);
@@ -109,6 +105,15 @@ class Pool {
 
   std::map<std::string, double>& own(std::size_t t) { return values_.state.own[t]; }
   const std::map<std::string, double>& own(std::size_t t) const { return values_.state.own[t]; }
+
+  void give_up() {
+    refine_all();
+    for (bool any = true; any;) {
+      any = false;
+      while (save()) any = true;
+      if (any) refine_all();
+    }
+  }
 
   double loss_of(std::size_t t) const {
     const PooledTable& table = tables_[t];
@@ -455,6 +460,7 @@ class Pool {
 
   const std::vector<PooledTable>& tables_;
   PooledValues values_;
+  bool gives_up_;
   double ceases_below_;
   std::vector<double> losses_;
   std::vector<std::size_t> changes_;  // of each table, how often

@@ -36,6 +36,7 @@ struct PooledTable {
 
 struct PoolOptions {
   double mean_gives = 0;  // by which the mean loss of the tables may rise over that of `start`
+  bool gives_up = true;   // no: values are searched anew, on what `last_loss` says, and all stay
   // By which the loss of no table may rise where a factor ceases to apply to one: its rows do not
   // feel it.
   double ceases_below = 0;

@@ -192,6 +192,7 @@ void KernelCalibration::pool(const std::vector<PooledTasks::Member>& members) {
   options.mean_gives = command.pool_mean.empty() ? 0 : points("--pool-mean", command.pool_mean);
   options.ceases_below = kCeasesBelow;
   const double gives = points("--pool", command.pool);
+  options.gives_up = gives > 0;
   // What lies in the folder of --output is no input.
   const KernelFactorsLibrary so_far(members.front().calibration->folder_);
   Places places;
