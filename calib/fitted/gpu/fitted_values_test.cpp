@@ -38,7 +38,7 @@ TEST(FittedValues, KernelsHaveFew) {
   EXPECT_LE(count_of("experts"), 181U);
   EXPECT_LE(count_of("mla"), 101U);
   EXPECT_LE(count_of("mla_products"), 48U);
-  EXPECT_LE(count_of("state_space"), 101U);
+  EXPECT_LE(count_of("state_space"), 86U);
   EXPECT_LE(count_of("collective"), 50U);
   EXPECT_LE(count_of("expert_exchange"), 37U);
 }
