@@ -35,7 +35,7 @@ TEST(FittedValues, KernelsHaveFew) {
   EXPECT_LE(count_of("attention"), 404U);
   EXPECT_LE(count_of("attention_block"), 163U);
   EXPECT_LE(count_of("operator"), 299U);
-  EXPECT_LE(count_of("experts"), 181U);
+  EXPECT_LE(count_of("experts"), 125U);
   EXPECT_LE(count_of("mla"), 101U);
   EXPECT_LE(count_of("mla_products"), 48U);
   EXPECT_LE(count_of("state_space"), 86U);
