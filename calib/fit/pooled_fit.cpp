@@ -2,69 +2,72 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <limits>
+#include <set>
 #include <tuple>
 #include <utility>
 
-#include "model/base/errors.hpp"
+#include "calib/fit/pooled_values.hpp"
 #include "model/config/unit_text.hpp"
 
 namespace foretell {
 namespace {
 
 constexpr double kExcess = 20;            // what loss beyond the most of a table weighs
-constexpr double kSame = 1e-6;            // relative; values that differ by less are one
 constexpr double kCostsNothing = 1e-5;    // of the sum of losses
 constexpr std::size_t kSearched = 2;      // of what may be given up, how many are searched anew
 constexpr std::size_t kMostSearched = 5;  // where none of them is good enough
 constexpr double kFirstSteps[] = {0.1, 0.03};  // of logarithms
 constexpr double kNextSteps[] = {0.1, 0.03};
-constexpr double kLastSteps[] = {0.02};
+constexpr double kLastSteps[] = {0.04, 0.015};
 constexpr int kSweeps = 2;   // with steps of one size
 constexpr int kStrides = 4;  // in one direction
 
-struct Place {  // of a value
-  std::size_t table;
-  std::string name;
-  bool operator==(const Place& other) const { return table == other.table && name == other.name; }
-  bool operator<(const Place& other) const {
-    return std::tie(table, name) < std::tie(other.table, other.name);
-  }
+using Place = PooledPlace;
+
+// How a value that a table states is saved.
+enum class Way {
+  kShare,   // the table takes what it would without it
+  kGather,  // tables take one that they have in common, all but one of them
+  kUsual,   // it takes the usual one
+  kCease,   // the factor does not apply to it
 };
 
 class Pool {
  public:
   Pool(const std::vector<PooledTable>& tables, const PoolOptions& options)
-      : tables_(tables), own_(tables.size()), losses_(tables.size()), changes_(tables.size(), 0) {
+      : tables_(tables),
+        values_(tables, options.usual),
+        gives_up_(options.gives_up),
+        ceases_below_(options.ceases_below),
+        losses_(tables.size()),
+        changes_(tables.size(), 0) {
     double sum = 0;
     std::size_t judged = 0;
-    for (std::size_t t = 0; t < tables_.size(); ++t) chains_.push_back(chain_of(t));
     for (std::size_t t = 0; t < tables_.size(); ++t) {
-      for (const auto& [name, value] : tables_[t].start) {
-        const double shared = is_common(t) ? 0 : shared_start(t, name);
-        if (std::abs(value - shared) > kSame * value) own_[t][name] = value;
-      }
-    }
-    for (std::size_t t = 0; t < tables_.size(); ++t) {
-      if (!is_common(t)) ++judged;
+      if (!values_.is_common(t)) ++judged;
       sum += losses_[t] = loss_of(t);
     }
     budget_ = sum + options.mean_gives * static_cast<double>(judged);
+    values_.seed_usual();
   }
 
   PooledFit run() {
-    refine(all_places(), {std::begin(kFirstSteps), std::end(kFirstSteps)});
-    while (save()) {
-    }
-    refine(all_places(), {std::begin(kLastSteps), std::end(kLastSteps)});
+    if (gives_up_) give_up();
+    values_.settle_usual();
+    is_last_ = true;
+    for (std::size_t t = 0; t < tables_.size(); ++t) losses_[t] = loss_of(t);
+    refine_pairs(kLastSteps[0]);
+    refine(values_.all_places(), {std::begin(kLastSteps), std::end(kLastSteps)});
     PooledFit fit;
-    fit.own = own_;
+    fit.own = values_.state.own;
+    fit.usual = values_.state.usual;
     fit.losses = losses_;
     for (std::size_t t = 0; t < tables_.size(); ++t) {
       fit.values.emplace_back();
       for (const auto& entry : tables_[t].start) {
-        fit.values.back()[entry.first] = value_of(t, entry.first);
+        const double value = values_.value_of(t, entry.first);
+        if (value != 0) fit.values.back()[entry.first] = value;
       }
     }
     return fit;
@@ -73,121 +76,62 @@ class Pool {
  private:
   // A table's own value goes; or, of a common table, values of their own of tables that take from
   // it, all but that of `but`.
-  struct Saving {
+  struct Trial {
+    Way way;
+    Place place;      // whose value goes; gathered: whose value comes
+    std::size_t but;  // kNone: of no table
+    bool operator<(const Trial& other) const {
+      return std::tie(place, but, way) < std::tie(other.place, other.but, other.way);
+    }
+  };
+  struct Saving : Trial {
     double cost;        // of the total, for each value that is saved
-    Place place;        // whose value goes; of a common table: whose value comes
-    std::size_t but;    // kNone: of no table
     std::size_t saved;  // values
     double value;       // of who has it then; of no use where it is given
     bool operator<(const Saving& other) const {
-      return std::tie(cost, place, but) < std::tie(other.cost, other.place, other.but);
+      return std::tie(cost, place, but, way) <
+             std::tie(other.cost, other.place, other.but, other.way);
     }
   };
   struct Held {  // to put back
-    std::vector<std::map<std::string, double>> own;
+    PooledValues::State state;
     std::vector<double> losses;
-  };
-  struct Trial {
-    Place place;
-    std::size_t but;
-    bool operator<(const Trial& other) const {
-      return std::tie(place, but) < std::tie(other.place, other.but);
-    }
   };
   struct Tried {
     Saving saving;
     std::size_t change;  // of the tables that it is about
   };
-  static constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
+  static constexpr std::size_t kNone = PooledValues::kNone;
 
-  bool is_common(std::size_t t) const { return !tables_[t].loss; }
+  std::map<std::string, double>& own(std::size_t t) { return values_.state.own[t]; }
+  const std::map<std::string, double>& own(std::size_t t) const { return values_.state.own[t]; }
 
-  // Where a table looks for values that it does not state, in this order.
-  std::vector<std::size_t> chain_of(std::size_t t) const {
-    std::vector<std::size_t> chain;
-    std::size_t at = t;
-    while (true) {
-      FORETELL_CHECK(chain.size() <= 2 * tables_.size(),
-                     "parents of pooled tables do not lead back");
-      const auto& [parent, common] = std::tie(tables_.at(at).parent, tables_[at].common);
-      const bool stays = parent && tables_.at(*parent).common == common;
-      if (common && !stays) chain.push_back(*common);
-      if (!parent) return chain;
-      chain.push_back(*parent);
-      at = *parent;
+  void give_up() {
+    refine_all();
+    for (bool any = true; any;) {
+      any = false;
+      while (save()) any = true;
+      if (any) refine_all();
     }
-  }
-
-  bool applies(std::size_t t, const std::string& name) const {
-    return tables_[t].start.count(name) > 0;
-  }
-
-  double given(std::size_t t, const std::string& name) const {
-    for (const std::size_t at : chains_[t]) {
-      if (!is_common(at)) t = at;
-    }
-    const auto found = tables_[t].given.find(name);
-    return found == tables_[t].given.end() ? 0 : found->second;
-  }
-
-  // What a table would have for a factor without a value of its own, at the start; 0: nothing.
-  double shared_start(std::size_t t, const std::string& name) const {
-    for (const std::size_t at : chains_[t]) {
-      const auto known = tables_[at].start.find(name);
-      if (known != tables_[at].start.end()) return known->second;
-      if (!is_common(at)) return 0;
-    }
-    return given(t, name);
-  }
-
-  // Where a table without a value of its own finds one among the tables.
-  std::optional<std::size_t> provider(std::size_t t, const std::string& name) const {
-    if (!applies(t, name)) return std::nullopt;
-    if (own_[t].count(name) > 0) return t;
-    for (const std::size_t at : chains_[t]) {
-      if (!is_common(at) && !applies(at, name)) return std::nullopt;
-      if (own_[at].count(name) > 0) return at;
-    }
-    return std::nullopt;
-  }
-
-  // Would a table without a value of its own have one?
-  bool can_share(std::size_t t, const std::string& name) const {
-    for (const std::size_t at : chains_[t]) {
-      if (!is_common(at)) return applies(at, name);
-      if (own_[at].count(name) > 0) return true;
-    }
-    return given(t, name) > 0;
-  }
-
-  double value_of(std::size_t t, const std::string& name) const {
-    if (const auto from = provider(t, name)) return own_[*from].at(name);
-    return given(t, name);
   }
 
   double loss_of(std::size_t t) const {
-    if (is_common(t)) return 0;
-    for (const auto& entry : tables_[t].start) {
-      const Field& field = tables_[t].fields->at(entry.first);
-      const double value = std::clamp(value_of(t, entry.first), field.min, field.max);
+    const PooledTable& table = tables_[t];
+    if (values_.is_common(t)) return 0;
+    for (const auto& entry : table.start) {
+      const Field& field = table.fields->at(entry.first);
+      const double value = std::clamp(values_.value_of(t, entry.first), field.min, field.max);
       field.assign(format_quantity(value, field.dimension));
     }
-    const double loss = tables_[t].loss();
+    const double loss = is_last_ && table.last_loss ? table.last_loss() : table.loss();
     return std::isfinite(loss) ? loss : std::numeric_limits<double>::max() / 1e6;
-  }
-
-  std::vector<std::size_t> users_of(const Place& place) const {
-    std::vector<std::size_t> users;
-    for (std::size_t t = 0; t < tables_.size(); ++t) {
-      if (!is_common(t) && provider(t, place.name) == place.table) users.push_back(t);
-    }
-    return users;
   }
 
   double total() const {
     double sum = 0;
     for (std::size_t t = 0; t < tables_.size(); ++t) {
-      sum += losses_[t] + kExcess * std::max(0.0, losses_[t] - tables_[t].most);
+      const double most = is_last_ && tables_[t].last_loss ? tables_[t].last_most : tables_[t].most;
+      sum += losses_[t] + kExcess * std::max(0.0, losses_[t] - most);
     }
     return sum;
   }
@@ -196,30 +140,28 @@ class Pool {
     for (const std::size_t t : which) losses_[t] = loss_of(t);
   }
 
-  Held held() const { return {own_, losses_}; }
+  Held held() const { return {values_.state, losses_}; }
   void put_back(const Held& held) {
-    own_ = held.own;
+    values_.state = held.state;
     losses_ = held.losses;
   }
 
   bool is_free(const Place& place) const {
     const PooledTable& table = tables_[place.table];
-    return !table.is_closed && table.fixed.count(place.name) == 0;
-  }
-
-  std::vector<Place> all_places() const {
-    std::vector<Place> places;
-    for (std::size_t t = 0; t < tables_.size(); ++t) {
-      for (const auto& entry : own_[t]) places.push_back({t, entry.first});
-    }
-    return places;
+    if (table.is_closed || table.fixed.count(place.name) > 0) return false;
+    if (values_.usual() != place.table) return true;
+    const std::vector<std::size_t> users = values_.users_of(place);
+    return std::none_of(users.begin(), users.end(), [&](std::size_t user) {
+      return tables_[user].fixed.count(place.name) > 0;
+    });
   }
 
   // Moves one value as long as that helps.
   bool stride(const Place& place, const std::vector<std::size_t>& users, double step) {
+    if (users.empty()) return false;
     bool any = false;
-    const Field& field = tables_[place.table].fields->at(place.name);
-    double& value = own_[place.table].at(place.name);
+    const Field& field = tables_[users.front()].fields->at(place.name);
+    double& value = own(place.table).at(place.name);
     for (const double direction : {1.0, -1.0}) {
       for (int i = 0; i < kStrides; ++i) {
         const double before = value;
@@ -245,83 +187,121 @@ class Pool {
       for (int sweep = 0; sweep < kSweeps; ++sweep) {
         bool any = false;
         for (const Place& place : places) {
-          if (is_free(place) && stride(place, users_of(place), step)) any = true;
+          if (is_free(place) && stride(place, values_.users_of(place), step)) any = true;
         }
         if (!any) break;
       }
     }
   }
 
+  void refine_all() {
+    refine(values_.all_places(), {std::begin(kFirstSteps), std::end(kFirstSteps)});
+    for (const double step : kFirstSteps) refine_pairs(step);
+    refine(values_.all_places(), {std::begin(kLastSteps), std::end(kLastSteps)});
+  }
+
+  // Values of one table that make up for one another move together, or against one another.
+  void refine_pairs(double step) {
+    const std::vector<Place> places = values_.all_places();
+    for (const Place& first : places) {
+      if (!is_free(first) || values_.users_of(first).empty()) continue;
+      for (const Place& second : places) {
+        if (second.table == first.table && first.name < second.name && is_free(second) &&
+            !values_.users_of(second).empty()) {
+          move_pair(first, second, step);
+        }
+      }
+    }
+  }
+
+  void move_pair(const Place& first, const Place& second, double step) {
+    std::vector<std::size_t> users = values_.users_of(first);
+    for (const std::size_t user : values_.users_of(second)) {
+      if (std::count(users.begin(), users.end(), user) == 0) users.push_back(user);
+    }
+    if (users.empty()) return;
+    for (const double up : {1.0, -1.0}) {
+      for (const double along : {1.0, -1.0}) {
+        for (int i = 0; i < kStrides; ++i) {
+          const Held before = held();
+          const double least = total();
+          shift(first, up * step);
+          shift(second, up * along * step);
+          judge(users);
+          if (total() < least) continue;
+          put_back(before);
+          break;
+        }
+      }
+    }
+  }
+
+  void shift(const Place& place, double step) {
+    const Field& field = field_of(place);
+    double& value = own(place.table).at(place.name);
+    value = std::clamp(value * std::exp(step), field.min, field.max);
+  }
+
+  // Of one who uses it: what is usual has none.
+  const Field& field_of(const Place& place) const {
+    return tables_[values_.users_of(place).front()].fields->at(place.name);
+  }
+
   // The best of the values that a table and who provides it then can have together.
-  Saving try_removal(const Place& place) {
+  Saving try_removal(const Trial& trial) {
+    const Place& place = trial.place;
     const Held before = held();
-    const double own = own_[place.table].at(place.name);
-    const std::vector<std::size_t> users = users_of(place);
-    own_[place.table].erase(place.name);
-    const auto from = provider(place.table, place.name);
-    std::vector<double> values{value_of(place.table, place.name)};
+    const double stated = own(place.table).at(place.name);
+    const std::vector<std::size_t> users = values_.users_of(place);
+    own(place.table).erase(place.name);
+    const auto from = values_.provider(place.table, place.name);
+    std::vector<double> values{values_.value_of(place.table, place.name)};
     std::vector<std::size_t> moved = users;
     if (from && is_free({*from, place.name})) {
-      values.push_back(std::sqrt(values.front() * own));
-      values.push_back(own);
+      values.push_back(std::sqrt(values.front() * stated));
+      values.push_back(stated);
     }
-    Saving best{std::numeric_limits<double>::infinity(), place, kNone, 1, values.front()};
+    Saving best{trial, std::numeric_limits<double>::infinity(), 1, values.front()};
     for (const double value : values) {
       if (from) {
-        own_[*from][place.name] = value;
-        moved = users_of({*from, place.name});
+        own(*from)[place.name] = value;
+        moved = values_.users_of({*from, place.name});
       }
       judge(value == values.front() ? users : moved);
-      best = std::min(best, {total(), place, kNone, 1, value});
+      best = std::min(best, {trial, total(), 1, value});
     }
     put_back(before);
     best.cost -= total();
     return best;
   }
 
-  // Tables that take from a common one before any other: where its values would be read.
-  std::vector<std::size_t> members_of(std::size_t common) const {
-    std::vector<std::size_t> members;
-    for (std::size_t t = 0; t < tables_.size(); ++t) {
-      if (!chains_[t].empty() && chains_[t].front() == common) members.push_back(t);
-    }
-    return members;
-  }
-
-  // Tables whose value would be another.
-  std::vector<std::size_t> readers_of(const Place& common) const {
-    std::vector<std::size_t> readers;
-    for (std::size_t t = 0; t < tables_.size(); ++t) {
-      if (is_common(t) || !applies(t, common.name)) continue;
-      for (const std::size_t member : members_of(common.table)) {
-        const bool in_chain = std::count(chains_[t].begin(), chains_[t].end(), member) > 0;
-        if (t == member || in_chain) {
-          readers.push_back(t);
-          break;
-        }
-      }
-    }
-    return readers;
-  }
-
   void gather(const Saving& saving) {
-    for (const std::size_t member : members_of(saving.place.table)) {
-      if (member != saving.but) own_[member].erase(saving.place.name);
+    for (const std::size_t member : values_.members_of(saving.place.table)) {
+      if (member != saving.but) own(member).erase(saving.place.name);
     }
-    own_[saving.place.table][saving.place.name] = saving.value;
-    judge(readers_of(saving.place));
+    own(saving.place.table)[saving.place.name] = saving.value;
+    judge(values_.readers_of(saving.place));
+  }
+
+  // A table's own value goes for the usual one, or for none.
+  void drop(const Trial& trial) {
+    const auto& [table, name] = trial.place;
+    const std::vector<std::size_t> users = values_.users_of(trial.place);
+    own(table).erase(name);
+    (trial.way == Way::kUsual ? values_.state.usual : values_.state.ceased)[table].insert(name);
+    judge(users);
   }
 
   // The members of a common table have a factor in common from now on, all but one of them.
   std::optional<Saving> gathering(const Place& place, std::size_t but) const {
-    Saving saving{0, place, but, 0, 0};
+    Saving saving{{Way::kGather, place, but}, 0, 0, 0};
     double logs = 0;
-    for (const std::size_t member : members_of(place.table)) {
-      if (!applies(member, place.name)) return std::nullopt;
-      const auto own = own_[member].find(place.name);
-      if (member == but || own == own_[member].end()) continue;
+    for (const std::size_t member : values_.members_of(place.table)) {
+      if (!values_.applies(member, place.name)) return std::nullopt;
+      const auto stated = own(member).find(place.name);
+      if (member == but || stated == own(member).end()) continue;
       ++saving.saved;
-      logs += std::log(own->second);
+      logs += std::log(stated->second);
     }
     if (saving.saved < 2) return std::nullopt;
     saving.value = std::exp(logs / static_cast<double>(saving.saved--));
@@ -331,50 +311,64 @@ class Pool {
   // Tables whose numbers a removal is about.
   std::size_t change_of(const Place& place) const {
     std::size_t sum = 0;
-    for (const std::size_t t : is_common(place.table) ? readers_of(place) : users_of(place)) {
+    for (const std::size_t t :
+         values_.is_common(place.table) ? values_.readers_of(place) : values_.users_of(place)) {
       sum += changes_[t];
     }
-    for (const std::size_t at : chains_[place.table]) sum += changes_[at];
+    for (const std::size_t at : values_.chain(place.table)) sum += changes_[at];
     return sum;
   }
 
   // What can be tried: of a place its removal, or of a common table's what brings it there.
   std::vector<Trial> trials() const {
     std::vector<Trial> found;
-    for (const Place& place : all_places()) {
-      if (!is_common(place.table) && can_share(place.table, place.name)) {
-        found.push_back({place, kNone});
-      }
+    for (const Place& place : values_.all_places()) {
+      const auto& [t, name] = place;
+      if (values_.is_common(t)) continue;
+      const auto usual = values_.usual();
+      if (values_.can_share(t, name)) found.push_back({Way::kShare, place, kNone});
+      if (usual && own(*usual).count(name) > 0) found.push_back({Way::kUsual, place, kNone});
+      if (values_.can_cease(t, name)) found.push_back({Way::kCease, place, kNone});
     }
     for (std::size_t t = 0; t < tables_.size(); ++t) {
-      if (is_common(t) && !tables_[t].is_closed) add_gatherings(t, found);
+      if (values_.is_common(t) && !tables_[t].is_closed) add_gatherings(t, found);
     }
     return found;
   }
 
   void add_gatherings(std::size_t common, std::vector<Trial>& found) const {
-    std::vector<std::size_t> left_out = members_of(common);
+    std::vector<std::size_t> left_out = values_.members_of(common);
     std::set<std::string> names;
     for (const std::size_t member : left_out) {
-      for (const auto& entry : own_[member]) names.insert(entry.first);
+      for (const auto& entry : own(member)) names.insert(entry.first);
     }
     left_out.push_back(kNone);
     for (const std::string& name : names) {
-      if (own_[common].count(name) > 0) continue;
+      if (own(common).count(name) > 0) continue;
       for (const std::size_t but : left_out) {
-        if (but != kNone && own_[but].count(name) == 0) continue;
-        if (gathering({common, name}, but)) found.push_back({{common, name}, but});
+        if (but != kNone && own(but).count(name) == 0) continue;
+        if (gathering({common, name}, but)) found.push_back({Way::kGather, {common, name}, but});
       }
     }
   }
 
   Saving saving_of(const Trial& trial) {
-    if (!is_common(trial.place.table)) return try_removal(trial.place);
-    Saving saving = *gathering(trial.place, trial.but);
+    if (trial.way == Way::kShare) return try_removal(trial);
     const Held before = held();
-    gather(saving);
+    Saving saving{trial, 0, 1, 0};
+    if (trial.way == Way::kGather) {
+      saving = *gathering(trial.place, trial.but);
+      gather(saving);
+    } else {
+      drop(trial);
+    }
     const double after = total();
+    bool is_felt = false;
+    for (std::size_t t = 0; t < tables_.size() && trial.way == Way::kCease; ++t) {
+      if (losses_[t] > before.losses[t] + ceases_below_) is_felt = true;
+    }
     put_back(before);
+    if (is_felt) return {trial, std::numeric_limits<double>::infinity(), 1, 0};
     saving.cost = (after - total()) / static_cast<double>(saving.saved);
     return saving;
   }
@@ -404,23 +398,27 @@ class Pool {
     const Place& place = saving.place;
     std::vector<Place> around;
     std::vector<std::size_t> users;
-    if (is_common(place.table)) {
+    if (saving.way == Way::kGather) {
       gather(saving);
-      users = members_of(place.table);
+      users = values_.members_of(place.table);
       around.push_back(place);
-    } else {
-      users = users_of(place);
-      own_[place.table].erase(place.name);
+    } else if (saving.way == Way::kShare) {
+      users = values_.users_of(place);
+      own(place.table).erase(place.name);
       std::vector<std::size_t> moved = users;
-      if (const auto from = provider(place.table, place.name)) {
-        own_[*from][place.name] = saving.value;
-        moved = users_of({*from, place.name});
+      if (const auto from = values_.provider(place.table, place.name)) {
+        own(*from)[place.name] = saving.value;
+        moved = values_.users_of({*from, place.name});
         around.push_back({*from, place.name});
       }
       judge(moved);
+    } else {
+      users = values_.users_of(place);
+      drop(saving);
+      if (saving.way == Way::kUsual) around.push_back({*values_.usual(), place.name});
     }
     for (const std::size_t t : users) {
-      for (const auto& entry : own_[t]) around.push_back({t, entry.first});
+      for (const auto& entry : own(t)) around.push_back({t, entry.first});
     }
     return around;
   }
@@ -434,6 +432,7 @@ class Pool {
     double least = std::numeric_limits<double>::infinity();
     for (std::size_t i = 0; i < kMostSearched && !left.empty() && !(best && i >= kSearched); ++i) {
       const Saving saving = cheapest(left);
+      if (!std::isfinite(saving.cost)) break;
       const std::vector<Place> around = take(saving);
       if (saving.cost <= kCostsNothing && total() <= most) {
         count_changes(before);
@@ -455,17 +454,19 @@ class Pool {
 
   void count_changes(const Held& before) {
     for (std::size_t t = 0; t < tables_.size(); ++t) {
-      if (losses_[t] != before.losses[t] || own_[t] != before.own[t]) ++changes_[t];
+      if (losses_[t] != before.losses[t] || own(t) != before.state.own[t]) ++changes_[t];
     }
   }
 
   const std::vector<PooledTable>& tables_;
-  std::vector<std::vector<std::size_t>> chains_;
-  std::vector<std::map<std::string, double>> own_;
+  PooledValues values_;
+  bool gives_up_;
+  double ceases_below_;
   std::vector<double> losses_;
   std::vector<std::size_t> changes_;  // of each table, how often
   std::map<Trial, Tried> tried_;
-  double budget_ = 0;  // of the sum of losses
+  double budget_ = 0;     // of the sum of losses
+  bool is_last_ = false;  // of the searches, on more rows
 };
 
 }  // namespace

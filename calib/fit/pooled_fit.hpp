@@ -22,21 +22,32 @@ struct PooledTable {
   std::optional<std::size_t> common;    // place of what the table has in common on every chip
   std::map<std::string, double> given;  // by a table of another chip that it is like
   std::map<std::string, double> start;  // of every factor that applies
+  std::set<std::string> usual;          // factors whose value is the usual one of the kind
   std::set<std::string> fixed;          // factors that no search moves
   bool is_closed = false;        // of what is in common: chips that are not here take it, too
   FieldList* fields = nullptr;   // where `loss` reads them; required
   std::function<double()> loss;  // mean relative error with what the fields hold; empty: no
                                  // table, but what tables of a name have in common
   double most = 0;               // loss that it may not exceed
+  // The same on more rows, for the last search; empty: there are no more.
+  std::function<double()> last_loss;
+  double last_most = 0;
 };
 
 struct PoolOptions {
   double mean_gives = 0;  // by which the mean loss of the tables may rise over that of `start`
+  bool gives_up = true;   // no: values are searched anew, on what `last_loss` says, and all stay
+  // By which the loss of no table may rise where a factor ceases to apply to one: its rows do not
+  // feel it.
+  double ceases_below = 0;
+  // Place of the usual values of the kind, a table without loss that no table names as `common`.
+  std::optional<std::size_t> usual = std::nullopt;
 };
 
 struct PooledFit {
   std::vector<std::map<std::string, double>> own;     // by table; the rest is its parent's
   std::vector<std::map<std::string, double>> values;  // all that apply
+  std::vector<std::set<std::string>> usual;           // by table; those of PoolOptions::usual
   std::vector<double> losses;
 };
 

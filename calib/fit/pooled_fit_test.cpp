@@ -229,6 +229,72 @@ TEST_F(PooledFitTest, AFactorThatOneChipDoesWithoutIsNotInCommon) {
   EXPECT_EQ(fit.values[2].count("score"), 0U);
 }
 
+TEST_F(PooledFitTest, AFactorThatRowsDoNotFeelCeasesToApply) {
+  std::map<std::string, double> start = kOne;
+  start["split"] = 500;  // no term of the kernel
+  add(kOne, start, std::nullopt, 1e-3);
+  add(kOne, start, 0, 1e-3);
+  add(kOne, start, std::nullopt, 1e-3);
+  tables[2].fixed = {"split"};
+  PoolOptions options;
+  options.ceases_below = 1e-4;
+  const PooledFit fit = fit_pooled(tables, options);
+  EXPECT_EQ(fit.values[0], kOne);
+  EXPECT_EQ(fit.values[1], kOne);
+  EXPECT_EQ(fit.values[2].at("split"), 500);  // what is fixed is known without the rows
+}
+
+TEST_F(PooledFitTest, WhatIsFeltDoesNotCease) {
+  std::map<std::string, double> less = kOne;
+  less.erase("score");
+  add(less, less, std::nullopt, 1);
+  add(kOne, kOne, 0, 1);
+  PoolOptions options;
+  options.mean_gives = 1;
+  options.ceases_below = 1e-4;
+  EXPECT_EQ(fit_pooled(tables, options).own[1].count("score"), 1U);
+}
+
+TEST_F(PooledFitTest, TablesThatAreLikeNoneTakeTheUsualValue) {
+  std::map<std::string, double> other = kOne;
+  other["launch"] = 50e-6;
+  add(kOne, {{"launch", 5.1e-6}, {"score", 98}, {"mma_efficiency", 0.5}}, std::nullopt, 2e-3);
+  add(kOne, {{"launch", 4.9e-6}, {"score", 102}, {"mma_efficiency", 0.5}}, std::nullopt, 2e-3);
+  add(kOne, {{"launch", 5e-6}, {"score", 100}, {"mma_efficiency", 0.5}}, std::nullopt, 2e-3);
+  add(other, other, std::nullopt, 2e-3);
+  PooledTable usual;
+  usual.name = "usual";
+  tables.push_back(usual);
+  PoolOptions options;
+  options.mean_gives = 1e-3;
+  options.usual = 4;
+  const PooledFit fit = fit_pooled(tables, options);
+  EXPECT_EQ(count(fit), 4U);  // three of the kind, and the launch of one kernel
+  EXPECT_EQ(fit.own[4].size(), 3U);
+  EXPECT_EQ(fit.own[3].count("launch"), 1U);
+  EXPECT_NEAR(fit.values[3].at("launch"), 50e-6, 1e-6);
+  EXPECT_EQ(fit.usual[0].count("launch"), 1U);
+  EXPECT_NEAR(fit.own[4].at("launch"), 5e-6, 0.3e-6);
+  EXPECT_EQ(fit.values[1].at("score"), fit.own[4].at("score"));
+}
+
+TEST_F(PooledFitTest, AUsualValueOfOneTableIsItsOwn) {
+  for (const double launch : {5e-6, 20e-6, 80e-6}) {
+    std::map<std::string, double> one = kOne;
+    one["launch"] = launch;
+    add(one, one, std::nullopt, 1e-3);
+  }
+  PooledTable usual;
+  usual.name = "usual";
+  tables.push_back(usual);
+  PoolOptions options;
+  options.usual = 3;
+  const PooledFit fit = fit_pooled(tables, options);
+  for (std::size_t t = 0; t < 3; ++t) EXPECT_EQ(fit.own[t].count("launch"), 1U);
+  EXPECT_EQ(fit.own[3].count("launch"), 0U);
+  EXPECT_EQ(fit.own[3].count("score"), 1U);
+}
+
 TEST_F(PooledFitTest, ParentsThatLeadBackAreRefused) {
   add(kOne, kOne, 1, 0);
   add(kOne, kOne, 0, 0);

@@ -12,6 +12,14 @@ bool is_stated(const FactorTexts& texts, const std::string& name) {
                      [&](const auto& text) { return text.first == name; });
 }
 
+FactorTexts only(const FactorTexts& texts, const std::vector<std::string>& names) {
+  FactorTexts found;
+  for (const auto& text : texts) {
+    if (std::count(names.begin(), names.end(), text.first) > 0) found.push_back(text);
+  }
+  return found;
+}
+
 }  // namespace
 
 std::optional<ResolvedFactors> resolve_factors(const std::string& device, const std::string& table,
@@ -36,6 +44,11 @@ std::optional<ResolvedFactors> resolve_factors(const std::string& device, const 
     if (stated == nullptr) return std::nullopt;
     resolved.devices.insert(place.first);
     add(stated->own);
+    if (!stated->usual.empty()) {
+      const FactorTexts* texts = common(kUsualTable);
+      if (texts == nullptr) return std::nullopt;
+      add(only(*texts, stated->usual));
+    }
     const bool stays = stated->like && stated->like->table == place.second;
     if (stated->has_common && !stays) {
       const FactorTexts* texts = common(place.second);
@@ -58,11 +71,15 @@ UserError missing_parent(const std::string& device, const std::string& table,
 
 UserError missing_sets(const std::string& device, const std::string& table,
                        const StatedFactors& stated) {
-  if (!stated.has_common) return missing_parent(device, table, *stated.like);
-  return UserError(fmt::format(
-      "factors of {} on {} say `common: true`, and common.yaml beside them has no such table{}: "
-      "state it there, or leave `common` out",
-      table, device, stated.like ? ", or what they are like is not there" : ""));
+  if (!stated.has_common && stated.usual.empty()) {
+    return missing_parent(device, table, *stated.like);
+  }
+  return UserError(
+      fmt::format("factors of {} on {} say `{}`, and common.yaml beside them has no such table{}: "
+                  "state it there, or leave `{}` out",
+                  table, device, stated.has_common ? "common: true" : "usual",
+                  stated.like ? ", or what they are like is not there" : "",
+                  stated.has_common ? "common" : "usual"));
 }
 
 }  // namespace foretell

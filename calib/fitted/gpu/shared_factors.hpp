@@ -9,6 +9,9 @@
 // What is a library's and no chip's stands in common.yaml of the kind, by table. A set that says
 // `common: true` takes it where neither it nor a set of the same table that it is like states the
 // factor, before what another table has.
+//
+// What is usual of the kind stands there, too, as the table `usual`: a set names the factors that
+// it takes from it, before what it has in common and what another table has.
 #pragma once
 
 #include <functional>

@@ -64,6 +64,20 @@ TEST(ResolveFactors, WhatChipsHaveInCommonCountsAfterTheSameTableAndBeforeAnothe
               ElementsAre(Pair("launch", "6 us")));
 }
 
+TEST(ResolveFactors, WhatIsUsualOfTheKindIsTakenByName) {
+  const FactorTexts usual = {{"launch", "1 us"}, {"score", "7 cycles"}, {"split", "4 cycles"}};
+  const FindCommon common = [&usual](const std::string& table) {
+    return table == kUsualTable ? &usual : nullptr;
+  };
+  const std::map<Place, StatedFactors> sets = {
+      {{"a", "x"}, {{{"launch", "8 us"}, {"step", "2 cycles"}}, {}, false, {"split"}}},
+      {{"a", "y"}, {{{"step", "3 cycles"}}, FactorParent{"a", "x", {}}, false, {"launch"}}}};
+  EXPECT_THAT(resolve_factors("a", "y", in(sets), common)->factors,
+              UnorderedElementsAre(Pair("step", "3 cycles"), Pair("launch", "1 us"),
+                                   Pair("split", "4 cycles")));
+  EXPECT_FALSE(resolve_factors("a", "y", in(sets), nothing_in_common));
+}
+
 TEST(ResolveFactors, ARingIsAMistakeAndAMissingSetIsNothing) {
   const std::map<Place, StatedFactors> sets = {{{"a", "x"}, {{}, FactorParent{"a", "y", {}}}},
                                                {{"a", "y"}, {{}, FactorParent{"a", "x", {}}}},

@@ -42,8 +42,8 @@ const std::vector<NamedText>& texts_after_factors() {
 }
 
 std::vector<std::string> table_keys() {
-  std::vector<std::string> keys = {"table",  "interval80", "intervals",  "correlation", "like",
-                                   "common", "factors",    "trade_offs", "residuals"};
+  std::vector<std::string> keys = {"table",  "interval80", "intervals", "correlation", "like",
+                                   "common", "usual",      "factors",   "trade_offs",  "residuals"};
   for (const auto* texts : {&texts_before_factors(), &texts_after_factors()}) {
     for (const NamedText& text : *texts) keys.emplace_back(text.key);
   }
@@ -203,7 +203,7 @@ FactorTable read_table(const Node& node, bool is_common, const FactorRules& rule
   }
   FactorReader(table, rules, problems).read(node.required("factors", "tables"));
   table.stated = {table.factors, read_parent(node),
-                  read_word(node, "common", "false", "true", false)};
+                  read_word(node, "common", "false", "true", false), texts_of(node, "usual")};
   table.evidence.trade_offs = texts_of(node, "trade_offs");
   table.evidence.residuals = texts_of(node, "residuals");
   return table;
@@ -301,6 +301,9 @@ std::string table_text(const FactorTable& table) {
   if (table.correlation) text += fmt::format("    correlation: {}\n", *table.correlation);
   text += parent_text(table.stated.like);
   if (table.stated.has_common) text += "    common: true\n";
+  if (!table.stated.usual.empty()) {
+    text += fmt::format("    usual: [{}]\n", fmt::join(table.stated.usual, ", "));
+  }
   text += factors_text(table);
   add_list(text, "trade_offs", table.evidence.trade_offs);
   add_texts(text, table, texts_after_factors());

@@ -16,6 +16,7 @@
 //       correlation: 1                 # of the errors of two operators of a network
 //       like: {device: h100-sxm, table: trtllm context fp8 fp8}   # shared_factors.hpp
 //       common: true
+//       usual: [l2_share]              # factors whose value is the usual one of the kind
 //       factors:
 //         launch: {value: 10 us, interval80: [9 us, 11 us]}
 //         l2_share: {value: 0.5, interval80: [0.2, 0.9], identified: no}   # the prior stands
@@ -42,6 +43,7 @@
 namespace foretell {
 
 inline constexpr const char* kCommonDevice = "common";  // of what all devices share
+inline constexpr const char* kUsualTable = "usual";     // its table of what is usual of a kind
 
 using FactorTexts = std::vector<std::pair<std::string, std::string>>;  // name, value with unit
 
@@ -56,6 +58,7 @@ struct StatedFactors {
   FactorTexts own;
   std::optional<FactorParent> like;
   bool has_common = false;
+  std::vector<std::string> usual = {};  // factors that have the usual value of the kind
 };
 
 struct FactorInterval {
@@ -102,7 +105,7 @@ struct FactorTable : FactorSet {
   FactorTexts factors;  // of a file what it states; resolved: all
 
   // Does it state all of its factors itself?
-  bool is_whole() const { return !stated.like && !stated.has_common; }
+  bool is_whole() const { return !stated.like && !stated.has_common && stated.usual.empty(); }
 };
 
 struct FactorFile {

@@ -76,7 +76,7 @@ struct KernelFitSettings {
   std::size_t rows = 1500;
   int evaluations = 700;
   int starts = 1;
-  std::size_t pooled_rows = 250;  // of a table, that values are chosen on by pool()
+  std::size_t pooled_rows = 500;  // of a table, that values are chosen on by pool()
   // Where so few families are held out that they tell no interval, it is made from those that are
   // fitted to, each predicted by a fit without it.
   bool leaves_families_out = true;

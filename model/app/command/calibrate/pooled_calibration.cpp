@@ -22,6 +22,8 @@ namespace fs = std::filesystem;
 
 constexpr double kPoint = 0.01;  // of percentage
 constexpr double kMostPoints = 100;
+constexpr std::size_t kLastRows = 3;  // times those that values are chosen on, for the last search
+constexpr double kCeasesBelow = 0.1 * kPoint;  // what rows do not feel
 
 double points(const std::string& option, const std::string& text) {
   const auto number = to_number(text);
@@ -118,6 +120,46 @@ std::map<std::string, std::size_t> add_common(const KernelFactorsLibrary& so_far
   return commons;
 }
 
+// The place of the usual values of the kind among `tables`, to which it is added.
+std::size_t add_usual(const KernelFactorsLibrary& so_far, const Places& places,
+                      std::vector<PooledTable>& tables) {
+  PooledTable usual;
+  usual.name = kUsualTable;
+  for (const FactorFile& file : so_far.files()) {
+    for (const FactorTable& set : file.tables) {
+      const bool is_here = places.count({file.device, set.table}) > 0;
+      if (!is_here && !set.stated.usual.empty()) usual.is_closed = true;
+    }
+  }
+  if (const FactorTexts* texts = so_far.common(kUsualTable)) {
+    for (const auto& [name, text] : *texts) {
+      for (const PooledTable& table : tables) {
+        const Field* field = table.fields->find(name);
+        if (field == nullptr) continue;
+        usual.start[name] = parse_quantity(text, field->dimension);
+        break;
+      }
+    }
+  }
+  tables.push_back(std::move(usual));
+  return tables.size() - 1;
+}
+
+// The texts of usual values that tables take.
+FactorTexts usual_texts(const PooledFit& fit, std::size_t usual,
+                        const std::vector<PooledTable>& tables) {
+  FactorTexts texts;
+  for (const auto& [name, value] : fit.own[usual]) {
+    for (std::size_t t = 0; t < tables.size(); ++t) {
+      if (fit.usual[t].count(name) == 0) continue;
+      texts.emplace_back(
+          name, format_quantity(rounded_to(value, 4), tables[t].fields->at(name).dimension));
+      break;
+    }
+  }
+  return texts;
+}
+
 }  // namespace
 
 // The set of a table with the values that it states.
@@ -148,7 +190,9 @@ void KernelCalibration::pool(const std::vector<PooledTasks::Member>& members) {
   const GemmFitCommand& command = members.front().calibration->command_;
   PoolOptions options;
   options.mean_gives = command.pool_mean.empty() ? 0 : points("--pool-mean", command.pool_mean);
+  options.ceases_below = kCeasesBelow;
   const double gives = points("--pool", command.pool);
+  options.gives_up = gives > 0;
   // What lies in the folder of --output is no input.
   const KernelFactorsLibrary so_far(members.front().calibration->folder_);
   Places places;
@@ -176,6 +220,13 @@ void KernelCalibration::pool(const std::vector<PooledTasks::Member>& members) {
     table.loss = [task = task, rows] { return loss_of(*task, rows); };
     assign(*task->fields, table.start);
     table.most = table.loss() + gives;
+    const std::vector<std::size_t> more = draw_rows(
+        task->fit.size(),
+        std::max(calibration->settings_.rows, kLastRows * calibration->settings_.pooled_rows),
+        calibration->seed());
+    table.last_loss = [task = task, more] { return loss_of(*task, more); };
+    table.last_most = table.last_loss() + gives;
+    table.usual.insert(set->stated.usual.begin(), set->stated.usual.end());
     tables.push_back(std::move(table));
   }
   for (std::size_t t = 0; t < members.size(); ++t) {
@@ -191,6 +242,7 @@ void KernelCalibration::pool(const std::vector<PooledTasks::Member>& members) {
     tables[t].given = numbers_of(given->factors, *tables[t].fields);
   }
   const std::map<std::string, std::size_t> commons = add_common(so_far, places, tables);
+  options.usual = add_usual(so_far, places, tables);
   const PooledFit fit = fit_pooled(tables, options);
   const fs::path common_path =
       members.front().calibration->path_.parent_path() / (std::string(kCommonDevice) + ".yaml");
@@ -211,16 +263,30 @@ void KernelCalibration::pool(const std::vector<PooledTasks::Member>& members) {
     set.fitted_on = join(chips, ", ");
     put_factor_table(common, std::move(set));
   }
+  if (!tables[*options.usual].is_closed) {
+    FactorTable set;
+    set.table = kUsualTable;
+    set.factors = usual_texts(fit, *options.usual, tables);
+    std::set<std::string> chips;
+    for (const auto& member : members) chips.insert(member.calibration->device_.id);
+    set.fitted_on = join({chips.begin(), chips.end()}, ", ");
+    common.tables.erase(
+        std::remove_if(common.tables.begin(), common.tables.end(),
+                       [](const FactorTable& table) { return table.table == kUsualTable; }),
+        common.tables.end());
+    if (!set.factors.empty()) put_factor_table(common, std::move(set));
+  }
   for (std::size_t t = 0; t < members.size(); ++t) {
     KernelCalibration& calibration = *members[t].calibration;
     FactorTable set =
         calibration.pooled_set(*members[t].task, fit.own[t], fit.values[t], tables[t].start);
     set.stated.like = like[t];
+    set.stated.usual.assign(fit.usual[t].begin(), fit.usual[t].end());
     if (like[t]) {
       set.stated.like->without.clear();
-      const auto& others = tables[t].parent ? tables[*tables[t].parent].start : tables[t].given;
+      const auto& others = tables[t].parent ? fit.values[*tables[t].parent] : tables[t].given;
       for (const auto& entry : others) {
-        if (tables[t].start.count(entry.first) == 0) {
+        if (fit.values[t].count(entry.first) == 0) {
           set.stated.like->without.push_back(entry.first);
         }
       }
