@@ -80,11 +80,7 @@ struct AttentionRowPredictor::Kernels {
 AttentionRowPredictor::AttentionRowPredictor(AttentionRowOptions options)
     : options_(std::move(options)),
       devices_(options_.set),
-      factors_(kernel_factors_folder("attention")) {
-  if (!options_.held_out_device.empty()) {
-    factors_.hold_out(devices_.catalog().find_device(options_.held_out_device));
-  }
-}
+      factors_(devices_.factors("attention", options_.factors)) {}
 
 AttentionRowPredictor::~AttentionRowPredictor() = default;
 

@@ -31,7 +31,7 @@ std::string attention_table(const AttentionRow& row, const std::string& architec
 
 struct AttentionRowOptions {
   std::vector<std::string> set;  // overrides of every device
-  std::string held_out_device;   // do without what was fitted on it
+  RowFactors factors;
 };
 
 class AttentionRowPredictor {

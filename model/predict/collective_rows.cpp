@@ -37,10 +37,8 @@ bool is_custom(const CollectiveRow& row) {
 }
 
 CollectiveRowPredictor::CollectiveRowPredictor(std::vector<std::string> set,
-                                               const std::string& held_out_device)
-    : devices_(std::move(set)), factors_(kernel_factors_folder("collective")) {
-  if (!held_out_device.empty()) factors_.hold_out(devices_.catalog().find_device(held_out_device));
-}
+                                               const RowFactors& factors)
+    : devices_(std::move(set)), factors_(devices_.factors("collective", factors)) {}
 
 const CollectiveRowPredictor::Links& CollectiveRowPredictor::links(const GpuDeviceSpec& device,
                                                                    const std::string& table) {

@@ -30,7 +30,7 @@ bool is_custom(const CollectiveRow& row);
 
 class CollectiveRowPredictor {
  public:
-  CollectiveRowPredictor(std::vector<std::string> set, const std::string& held_out_device);
+  CollectiveRowPredictor(std::vector<std::string> set, const RowFactors& factors);
 
   // One answer per row, in order: simulated, all rows of a device in one simulation. A row that
   // cannot be predicted has an error. At most one at a time in a process.

@@ -120,12 +120,8 @@ struct GemmRowPredictor::Kernels {
 GemmRowPredictor::GemmRowPredictor(GemmRowOptions options)
     : options_(std::move(options)),
       devices_(options_.set),
-      factors_(kernel_factors_folder("gemm")),
-      frameworks_(known_frameworks(factors_)) {
-  if (!options_.held_out_device.empty()) {
-    factors_.hold_out(devices_.catalog().find_device(options_.held_out_device));
-  }
-}
+      factors_(devices_.factors("gemm", options_.factors)),
+      frameworks_(known_frameworks(factors_)) {}
 
 GemmRowPredictor::~GemmRowPredictor() = default;
 

@@ -40,7 +40,7 @@ struct GemmRowOptions {
   LaunchKind launch = LaunchKind::kGraph;
   bool sustained = false;
   std::vector<std::string> set;  // overrides of every device
-  std::string held_out_device;   // do without what was fitted on it
+  RowFactors factors;
 };
 
 class GemmRowPredictor {

@@ -17,14 +17,14 @@ class KeptProgramsTest : public testing::Test {
  protected:
   std::shared_ptr<const KeptProgram> get(const Graph& graph) {
     return programs_.get(graph, find_precision(precision_), core_shape(core_), scheduling_,
-                         skipped_, limits_);
+                         stand_ins_, limits_);
   }
 
   KeptPrograms programs_{64 * kMebibyte};
   NeuronCoreSpec core_ = exemplar_inf2().device.core;
   SchedulingParameters scheduling_{8_MiB, false};
   std::string precision_ = "bf16-matmul";
-  std::set<std::int32_t> skipped_;
+  LayerStandIns stand_ins_;
   ProgramLimits limits_ = limits_of(exemplar_inf2().device);
 };
 
@@ -75,7 +75,7 @@ TEST_F(KeptProgramsTest, EverythingElseMakesAnother) {
   EXPECT_TRUE(is_new(graph));
   precision_ = "fp8";
   EXPECT_TRUE(is_new(graph));
-  skipped_ = {7};
+  stand_ins_ = {{7, 3}};
   EXPECT_TRUE(is_new(graph));
   Graph other_type = graph;
   other_type.set_dtype(0, DType::kFp16);

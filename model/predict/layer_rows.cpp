@@ -67,10 +67,8 @@ Seconds layer_row_time(const LayerRow& row, const GpuDeviceSpec& device,
 }
 
 LayerRowPredictor::LayerRowPredictor(LayerKind kind, std::vector<std::string> set,
-                                     const std::string& held_out_device)
-    : devices_(std::move(set)), factors_(layer_factors_folder(kind)) {
-  if (!held_out_device.empty()) factors_.hold_out(devices_.catalog().find_device(held_out_device));
-}
+                                     const RowFactors& factors)
+    : devices_(std::move(set)), factors_(devices_.factors(layer_kind_name(kind), factors)) {}
 
 // Does a table of one chip say nothing of a kernel on another?
 bool LayerRowPredictor::stays(const std::string& from, const std::string& table,

@@ -46,9 +46,8 @@ Seconds layer_row_time(const LayerRow& row, const GpuDeviceSpec& device,
 
 class LayerRowPredictor {
  public:
-  // `set`: overrides of every device. What was fitted on `held_out_device` is left out of account.
-  LayerRowPredictor(LayerKind kind, std::vector<std::string> set,
-                    const std::string& held_out_device);
+  // `set`: overrides of every device.
+  LayerRowPredictor(LayerKind kind, std::vector<std::string> set, const RowFactors& factors);
 
   // UserError for a device, a type or a kernel that is not known.
   RowTime predict(const LayerRow& row);

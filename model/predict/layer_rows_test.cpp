@@ -23,7 +23,7 @@ LayerRow latent_tokens(const std::string& version) {
 
 TEST(LayerRows, LaunchesOfAGpuLeftOutFollowTheRelease) {
   // H100, the nearest, was measured with 1.2.0rc5, B200 with 1.3.0rc20.
-  LayerRowPredictor predictor(LayerKind::kLatent, {}, "h200-sxm");
+  LayerRowPredictor predictor(LayerKind::kLatent, {}, {"", "h200-sxm"});
   const RowTime of_nearest = predictor.predict(latent_tokens("1.2.0rc5"));
   const RowTime of_release = predictor.predict(latent_tokens("1.3.0rc20"));
   EXPECT_EQ(of_release.note, of_nearest.note);
@@ -33,7 +33,7 @@ TEST(LayerRows, LaunchesOfAGpuLeftOutFollowTheRelease) {
 }
 
 TEST(LayerRows, AGpuThatWasMeasuredHasItsOwnWhateverTheRelease) {
-  LayerRowPredictor predictor(LayerKind::kLatent, {}, "");
+  LayerRowPredictor predictor(LayerKind::kLatent, {}, {});
   EXPECT_EQ(predictor.predict(latent_tokens("1.2.0rc5")).time,
             predictor.predict(latent_tokens("1.3.0rc20")).time);
 }

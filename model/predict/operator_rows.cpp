@@ -197,14 +197,8 @@ OperatorRow less_of(const OperatorRow& row) {
 OperatorRowPredictor::OperatorRowPredictor(OperatorRowOptions options)
     : options_(std::move(options)),
       devices_(options_.set),
-      factors_(kernel_factors_folder("operator")),
-      products_(kernel_factors_folder("gemm")) {
-  if (!options_.held_out_device.empty()) {
-    const std::string held_out = devices_.catalog().find_device(options_.held_out_device);
-    factors_.hold_out(held_out);
-    products_.hold_out(held_out);
-  }
-}
+      factors_(devices_.factors("operator", options_.factors)),
+      products_(devices_.factors("gemm", options_.factors)) {}
 
 ChosenFactorSet OperatorRowPredictor::choose(const GpuDeviceSpec& device,
                                              const OperatorRow& row) const {

@@ -74,7 +74,7 @@ class OperatorKernels {
 struct OperatorRowOptions {
   std::string launch;            // "graph": without the host; "stream": with it; "": as measured
   std::vector<std::string> set;  // overrides of every device
-  std::string held_out_device;   // do without what was fitted on it
+  RowFactors factors;
 };
 
 // The operator that the time of a row is stated without; it has one.

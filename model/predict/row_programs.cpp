@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "calib/fitted/gpu/gpu_factor_tables.hpp"
 #include "hw/spec/cpu/cpu_catalog.hpp"
 #include "hw/spec/shared/catalog.hpp"
 #include "model/base/errors.hpp"
@@ -53,6 +54,12 @@ bool is_other_system(const std::string& name) {
 }
 
 }  // namespace
+
+KernelFactorsLibrary RowDevices::factors(const std::string& kind, const RowFactors& which) const {
+  const std::string held_out =
+      which.held_out_device.empty() ? "" : catalog_.find_device(which.held_out_device);
+  return GpuFactorTables::of(which.folder, held_out)->kernels(kind);
+}
 
 const GpuDeviceSpec& RowDevices::find(const std::string& name) {
   std::unique_ptr<GpuDeviceSpec>& device = devices_[name];

@@ -7,11 +7,18 @@
 #include <string>
 #include <vector>
 
+#include "calib/fitted/gpu/kernel_factors_library.hpp"
 #include "hw/spec/gpu/gpu_catalog.hpp"
 #include "model/predict/row_time.hpp"
 #include "model/program/grid.hpp"
 
 namespace foretell {
+
+// Which factors the rows of a table take.
+struct RowFactors {
+  std::string folder;           // like calib/factors, counts before that; "": that alone
+  std::string held_out_device;  // what was fitted on it does not count; "": all does
+};
 
 // Devices by the names that tables give them, with overrides; each is read once.
 class RowDevices {
@@ -21,6 +28,9 @@ class RowDevices {
   // UserError for a name that is not known and for overrides that are wrong.
   const GpuDeviceSpec& find(const std::string& name);
   const GpuCatalog& catalog() const { return catalog_; }
+  // Of a kind of kernels, as GpuFactorTables names it. UserError for a folder or a device that is
+  // not known.
+  KernelFactorsLibrary factors(const std::string& kind, const RowFactors& which) const;
 
  private:
   std::vector<std::string> set_;

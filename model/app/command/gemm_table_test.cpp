@@ -1,7 +1,12 @@
 // Tables of matrix products on GPUs, through the commands.
 #include <gmock/gmock.h>
 
+#include <filesystem>
+#include <regex>
+
+#include "calib/fitted/shared/factors_folder.hpp"
 #include "model/app/command/testing/command_runner.hpp"
+#include "model/config/document.hpp"
 #include "reports/record/csv.hpp"
 #include "reports/record/testing/temporary_folder.hpp"
 
@@ -84,6 +89,23 @@ TEST(GemmTable, WarmL2IsFasterAndOverridesReachTheDevice) {
       run_command({"predict", folder.write("t.csv", kHeader + row + "\n"), "--l2", "hot"});
   EXPECT_EQ(bad.code, kUserMistake);
   EXPECT_THAT(bad.messages, HasSubstr("write warm, or rotate:N"));
+}
+
+// A folder of other factors counts, and facts alone are not enough.
+TEST(GemmTable, FactorsOfAFolderCount) {
+  const std::string row = "h100_sxm,trtllm,,bf16,4096,4096,4096";
+  const std::filesystem::path own = factors_folder() / "gpu/gemm/h100-sxm.yaml";
+  const TemporaryFolder folder;
+  const std::string slower =
+      std::regex_replace(read_text_file(own.string()), std::regex("mma_efficiency: \\{value: 0\\."),
+                         "mma_efficiency: {value: 0.0");
+  std::filesystem::create_directories(folder.file("gpu/gemm"));
+  folder.write("gpu/gemm/h100-sxm.yaml", slower);
+  EXPECT_GT(time_of(row, {"--factors", folder.file("")}), 3 * time_of(row));
+  EXPECT_THAT(
+      run_command({"predict", folder.write("t.csv", kHeader + row + "\n"), "--factors", "none"})
+          .messages,
+      HasSubstr("--factors none: rows of kernels"));
 }
 
 TEST(GemmTable, StreamsAndSustainedClocksTakeLonger) {

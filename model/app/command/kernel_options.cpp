@@ -19,7 +19,7 @@ void add_kernel_options(CLI::App& command, KernelOptions& options) {
                   "clocks of a short burst, or sustained under the power limit (default: burst)")
       ->type_name("KIND");
   command
-      .add_option("--without-factors-of", options.held_out_device,
+      .add_option("--without-factors-of", options.factors.held_out_device,
                   "predict this GPU from its neighbours, as one that was never measured")
       ->type_name("GPU");
 }

@@ -155,14 +155,15 @@ int predict_table(const PredictOptions& options, const Session& session) {
       predict_rows(ServingBatch(table.header(), session.predict, row_defaults(options.model), jobs,
                                 sink, show));
     } else if (layout.kind == TableKind::kPower) {
-      predict_rows(PowerBatch(table.header(), options.model.set, sink));
+      predict_rows(PowerBatch(table.header(), options.model.set, options.model.factors, sink));
     } else if (layout.kind == TableKind::kEnergyRuns) {
       predict_rows(EnergyRunBatch(table.header(), session.predict, row_defaults(options.model),
                                   jobs, sink, show));
     } else {
-      predict_rows(
-          KernelBatch(kernel_answer(layout, table.header(), options.kernels, options.model.set),
-                      jobs, sink, show));
+      KernelOptions kernels = options.kernels;
+      kernels.factors.folder = options.model.factors;
+      predict_rows(KernelBatch(kernel_answer(layout, table.header(), kernels, options.model.set),
+                               jobs, sink, show));
     }
   }
   if (!streams) output.write(rows_text(rows_written, format));

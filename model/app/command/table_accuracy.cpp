@@ -124,7 +124,7 @@ class TableComparison {
         part_(row_part(layout_, table_.header())),
         group_(row_group(layout_, table_.header())),
         // No row of a GPU whose factors are left out took part in anything.
-        judges_interval_(question.kernels.held_out_device.empty()
+        judges_interval_(question.kernels.factors.held_out_device.empty()
                              ? judges_interval_test(layout_, table_.header())
                              : always()),
         contradictions_(layout_, table_.header(), ImportRules{}.tolerance),
@@ -153,14 +153,16 @@ class TableComparison {
       predict_rows(ServingBatch(table_.header(), session_.predict, row_defaults(question_.model),
                                 question_.jobs, sink, show));
     } else if (layout_.kind == TableKind::kPower) {
-      predict_rows(PowerBatch(table_.header(), question_.model.set, sink));
+      predict_rows(PowerBatch(table_.header(), question_.model.set, question_.model.factors, sink));
     } else if (layout_.kind == TableKind::kEnergyRuns) {
       predict_rows(EnergyRunBatch(table_.header(), session_.predict, row_defaults(question_.model),
                                   question_.jobs, sink, show));
     } else {
-      predict_rows(KernelBatch(
-          kernel_answer(layout_, table_.header(), question_.kernels, question_.model.set),
-          question_.jobs, sink, show));
+      KernelOptions kernels = question_.kernels;
+      kernels.factors.folder = question_.model.factors;
+      predict_rows(
+          KernelBatch(kernel_answer(layout_, table_.header(), kernels, question_.model.set),
+                      question_.jobs, sink, show));
     }
     collector_.drop(contradicted_);
     if (collector_.samples().empty() && out_.failed.count() == 0) {

@@ -171,10 +171,10 @@ Graph attention_block_graph(const ModelConfig& model, const AttentionBlockRow& r
   return graph;
 }
 
-AttentionBlockPredictor::AttentionBlockPredictor(std::vector<std::string> set,
-                                                 const std::string& held_out_device)
-    : set_(std::move(set)) {
-  if (!held_out_device.empty()) held_out_ = catalog_.find_device(held_out_device);
+AttentionBlockPredictor::AttentionBlockPredictor(std::vector<std::string> set, RowFactors factors)
+    : set_(std::move(set)), factors_(std::move(factors)) {
+  std::string& held_out = factors_.held_out_device;
+  if (!held_out.empty()) held_out = catalog_.find_device(held_out);
 }
 
 const AttentionBlockPredictor::Gpu& AttentionBlockPredictor::gpu_of(const AttentionBlockRow& row) {
@@ -183,7 +183,7 @@ const AttentionBlockPredictor::Gpu& AttentionBlockPredictor::gpu_of(const Attent
   const bool is_system = catalog_.has_system(row.gpu);
   const std::string name = is_system ? row.gpu : catalog_.find_device(row.gpu);
   const GpuSystemSpec system = catalog_.load(name, set_).spec;
-  GpuFactors factors(system.device, "", {}, row.framework, held_out_);
+  GpuFactors factors(system.device, factors_.folder, {}, row.framework, factors_.held_out_device);
   return gpus_.emplace(key, Gpu{system, std::move(factors)}).first->second;
 }
 

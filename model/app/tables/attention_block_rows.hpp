@@ -48,9 +48,9 @@ Graph attention_block_graph(const ModelConfig& model, const AttentionBlockRow& r
 
 class AttentionBlockPredictor {
  public:
-  // `set` are overrides of the device of every row; `held_out_device` is predicted without what was
-  // fitted on it, "": none. UserError when there is no such device.
-  AttentionBlockPredictor(std::vector<std::string> set, const std::string& held_out_device);
+  // `set` are overrides of the device of every row. UserError when a device that is held out is not
+  // known.
+  AttentionBlockPredictor(std::vector<std::string> set, RowFactors factors);
 
   // UserError when the GPU, the network or its attention does not exist.
   RowTime predict(const AttentionBlockRow& row);
@@ -77,7 +77,7 @@ class AttentionBlockPredictor {
              const std::string& architecture, AttentionBlockWork& work) const;
 
   std::vector<std::string> set_;
-  std::string held_out_;  // device without factors; "": none
+  RowFactors factors_;
   GpuCatalog catalog_;
   WorkloadLibrary workloads_;
   AttentionBlockFacts facts_;

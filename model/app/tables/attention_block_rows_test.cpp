@@ -190,7 +190,7 @@ TEST(AttentionBlockRows, ANetworkThatNoRowIsFittedToIsLessCertain) {
 
 TEST(AttentionBlockRows, WithoutFactorsOfAChipThoseOfOthersCount) {
   KernelOptions options;
-  options.held_out_device = "h200_sxm";
+  options.factors.held_out_device = "h200_sxm";
   const RowTime without = time_of({}, options);
   ASSERT_EQ(without.error, "");
   EXPECT_NE(without.time, time_of({}).time);

@@ -103,7 +103,7 @@ auto predicted_one_by_one(std::shared_ptr<Predictor> predictor) {
 KernelAnswer gemm_answer(const CsvRow& header, const KernelOptions& options,
                          const std::vector<std::string>& set) {
   const GemmRowOptions known{parse_l2_choice(options.l2), parse_launch(options.launch),
-                             parse_sustained(options.clock), set, options.held_out_device};
+                             parse_sustained(options.clock), set, options.factors};
   return answer_of(header, read_gemm_row, predicted_by(std::make_shared<GemmRowPredictor>(known)));
 }
 
@@ -112,7 +112,7 @@ KernelAnswer attention_answer(const CsvRow& header, const KernelOptions& options
   check_as_measured(options, "attention");
   return answer_of(header, read_attention_row,
                    predicted_by(std::make_shared<AttentionRowPredictor>(
-                       AttentionRowOptions{set, options.held_out_device})));
+                       AttentionRowOptions{set, options.factors})));
 }
 
 KernelAnswer operator_answer(const CsvRow& header, const KernelOptions& options,
@@ -123,7 +123,7 @@ KernelAnswer operator_answer(const CsvRow& header, const KernelOptions& options,
   check_as_measured(others, "operators");
   return answer_of(header, read_operator_row,
                    predicted_by(std::make_shared<OperatorRowPredictor>(
-                       OperatorRowOptions{options.launch, set, options.held_out_device})));
+                       OperatorRowOptions{options.launch, set, options.factors})));
 }
 
 KernelAnswer layer_answer(LayerKind kind, const CsvRow& header, const KernelOptions& options,
@@ -132,26 +132,26 @@ KernelAnswer layer_answer(LayerKind kind, const CsvRow& header, const KernelOpti
   const auto read = [kind](const NamedCells& cells, const CsvRow& row) {
     return read_layer_row(kind, cells, row);
   };
-  return answer_of(header, read,
-                   predicted_one_by_one(
-                       std::make_shared<LayerRowPredictor>(kind, set, options.held_out_device)));
+  return answer_of(
+      header, read,
+      predicted_one_by_one(std::make_shared<LayerRowPredictor>(kind, set, options.factors)));
 }
 
 KernelAnswer block_answer(const CsvRow& header, const KernelOptions& options,
                           const std::vector<std::string>& set) {
   check_as_measured(options, "attention_block");
-  return answer_of(header, read_attention_block_row,
-                   predicted_one_by_one(
-                       std::make_shared<AttentionBlockPredictor>(set, options.held_out_device)));
+  return answer_of(
+      header, read_attention_block_row,
+      predicted_one_by_one(std::make_shared<AttentionBlockPredictor>(set, options.factors)));
 }
 
 // Rows of Neuron systems and of GPUs may stand in one table.
 KernelAnswer collective_answer(const CsvRow& header, const KernelOptions& options,
                                const std::vector<std::string>& set) {
   check_as_measured(options, "collectives");
-  const KernelAnswer gpus = answer_of(
-      header, read_collective_row,
-      predicted_by(std::make_shared<CollectiveRowPredictor>(set, options.held_out_device)));
+  const KernelAnswer gpus =
+      answer_of(header, read_collective_row,
+                predicted_by(std::make_shared<CollectiveRowPredictor>(set, options.factors)));
   const auto neuron = std::make_shared<NeuronCollectiveRows>(header, set);
   return [gpus, neuron](const std::vector<CsvRow>& rows) {
     std::vector<CsvRow> others;
@@ -175,6 +175,12 @@ KernelAnswer collective_answer(const CsvRow& header, const KernelOptions& option
 
 KernelAnswer kernel_answer(const TableLayout& layout, const CsvRow& header,
                            const KernelOptions& options, const std::vector<std::string>& set) {
+  if (options.factors.folder == "none") {
+    throw UserError(
+        "--factors none: rows of kernels are predicted with fitted factors; leave it out, or name "
+        "a "
+        "folder, which `foretell calibrate fit -o FOLDER` writes");
+  }
   switch (layout.kind) {
     case TableKind::kGemm:
       return gemm_answer(header, options, set);

@@ -15,10 +15,10 @@ namespace foretell {
 
 // Raw text of the options that kernels depend on beside their row.
 struct KernelOptions {
-  std::string l2;               // "", "warm", "rotate:5"
-  std::string launch;           // "", "graph", "stream"
-  std::string clock;            // "", "burst", "sustained"
-  std::string held_out_device;  // predicted without what was fitted on it
+  std::string l2;      // "", "warm", "rotate:5"
+  std::string launch;  // "", "graph", "stream"
+  std::string clock;   // "", "burst", "sustained"
+  RowFactors factors;
 };
 
 inline constexpr std::int64_t kMaxGemmSide = std::int64_t{1} << 24;

@@ -187,8 +187,9 @@ Watts power_of_row(const PowerRow& row, const GpuDeviceSpec& device, const Devic
   return idle + (drawn - idle) * row.shown;
 }
 
-PowerPredictor::PowerPredictor(const CsvRow& header, std::vector<std::string> set)
-    : cells_(header), set_(std::move(set)) {}
+PowerPredictor::PowerPredictor(const CsvRow& header, std::vector<std::string> set,
+                               std::string factors)
+    : cells_(header), set_(std::move(set)), factors_(std::move(factors)) {}
 
 RowPrediction PowerPredictor::predict(const CsvRow& cells) {
   RowPrediction prediction;
@@ -197,7 +198,7 @@ RowPrediction PowerPredictor::predict(const CsvRow& cells) {
     auto known = devices_.find(row.gpu);
     if (known == devices_.end()) {
       const GpuDeviceSpec spec = catalog_.load(catalog_.find_device(row.gpu), set_).spec.device;
-      known = devices_.emplace(row.gpu, Device{spec, load_gpu_energy(spec)}).first;
+      known = devices_.emplace(row.gpu, Device{spec, load_gpu_energy(spec, factors_)}).first;
     }
     const auto& [spec, energy] = known->second;
     const double watts = power_of_row(row, spec, energy).value();

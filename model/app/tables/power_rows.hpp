@@ -48,7 +48,8 @@ Watts power_of_row(const PowerRow& row, const GpuDeviceSpec& device, const Devic
 
 class PowerPredictor {
  public:
-  PowerPredictor(const CsvRow& header, std::vector<std::string> set);
+  // `factors`: a folder like calib/factors, "": that.
+  PowerPredictor(const CsvRow& header, std::vector<std::string> set, std::string factors);
   RowPrediction predict(const CsvRow& cells);
 
  private:
@@ -58,6 +59,7 @@ class PowerPredictor {
   };
   NamedCells cells_;
   std::vector<std::string> set_;
+  std::string factors_;
   GpuCatalog catalog_;
   std::map<std::string, Device> devices_;
 };
@@ -65,8 +67,9 @@ class PowerPredictor {
 // Rows are closed forms: answered one by one as they come.
 class PowerBatch {
  public:
-  PowerBatch(const CsvRow& header, const std::vector<std::string>& set, BatchPredictor::Sink sink)
-      : predictor_(header, set), sink_(std::move(sink)) {}
+  PowerBatch(const CsvRow& header, const std::vector<std::string>& set, const std::string& factors,
+             BatchPredictor::Sink sink)
+      : predictor_(header, set, factors), sink_(std::move(sink)) {}
   void add(CsvRow row, const std::string& problem);
   void finish() {}
 

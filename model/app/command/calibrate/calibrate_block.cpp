@@ -64,7 +64,7 @@ int calibrate_block(const GemmFitCommand& command, const Session& session) {
   KernelFitSettings settings{"gpu_block_plan.yaml", "families"};
   settings.rows = kRows;
   settings.evaluations = kEvaluations;
-  AttentionBlockPredictor predictor({}, "");
+  AttentionBlockPredictor predictor({}, {});
   KernelCalibration calibration(command, device, settings,
                                 factors_folder() / "gpu" / "attention_block", kPartSplit, session);
   const std::map<std::string, BlockTable> tables =

@@ -151,7 +151,7 @@ void collect(const std::string& path, int jobs, Samples& samples) {
   for (auto& [chip, rows] : rows_by_chip(csv, layout, kernels, catalog)) {
     std::vector<RatioSample>& side = samples[{kernels, has_sibling(catalog, kernels, chip)}];
     KernelOptions options;
-    options.held_out_device = chip;
+    options.factors.held_out_device = chip;
     const auto sink = [&, name = chip](const CsvRow& row, const RowPrediction& prediction) {
       const double measured = measured_us(cells.text(row, "latency_us"));
       if (!prediction.error.empty() || !(measured > 0)) return;
