@@ -90,7 +90,7 @@ void MemoryServer::share(std::vector<Port>& ports, double ticks) {
     if (working == 0) return;
     const double each = std::min(least, ticks / working);
     for (Port& port : ports) port.work = std::max(0.0, port.work - each);
-    if (each < least) return;  // nobody is done
+    if (each < least) return;  // none is done
     ticks -= each * working;
   }
 }

@@ -61,7 +61,7 @@ class MemoryServer final : public Memory {
                                      tlm::tlm_phase& phase, sc_core::sc_time& delay);
   // What ports that share the rate have left of their work after this many ticks.
   static void share(std::vector<Port>& ports, double ticks);
-  // Ticks until a port is done with this much more, if nobody asks again: of every other one as
+  // Ticks until a port is done with this much more, without another request: of every other one as
   // much passes meanwhile, or all that it has.
   static double time_of(const std::vector<Port>& ports, std::size_t own, double service);
   void finish();   // SC_METHOD: the shortest request is served
