@@ -54,12 +54,12 @@ INSTANTIATE_TEST_SUITE_P(
         Limit{"gpu=a100_sxm framework=vllm phase=context", 8.5},
         Limit{"gpu=a100_sxm framework=trtllm phase=context", 6.9},
         Limit{"gpu=a100_sxm framework=sglang phase=context", 8.5},
-        Limit{"gpu=b200_sxm framework=trtllm phase=context dtype=bf16 kv_dtype=bf16", 7.4},
+        Limit{"gpu=b200_sxm framework=trtllm phase=context dtype=bf16 kv_dtype=bf16", 7.7},
         Limit{"gpu=b200_sxm framework=trtllm phase=context dtype=fp8", 6.3},
         Limit{"gpu=b200_sxm framework=sglang phase=context dtype=bf16 kv_dtype=bf16", 9.2},
         Limit{"gpu=b200_sxm framework=sglang phase=context dtype=bf16 kv_dtype=fp8", 6.2},
-        Limit{"gpu=b200_sxm framework=vllm phase=context dtype=bf16 kv_dtype=bf16", 6.4},
-        Limit{"gpu=b200_sxm framework=trtllm phase=generation kv_dtype=fp8", 6},
+        Limit{"gpu=b200_sxm framework=vllm phase=context dtype=bf16 kv_dtype=bf16", 6.8},
+        Limit{"gpu=b200_sxm framework=trtllm phase=generation kv_dtype=fp8", 6.2},
         Limit{"gpu=h100_sxm framework=sglang phase=generation kv_dtype=bf16", 8.5},
         Limit{"gpu=h200_sxm framework=sglang phase=generation kv_dtype=bf16", 8.5},
         Limit{"gpu=h200_sxm framework=trtllm phase=generation kv_dtype=bf16", 12},
@@ -69,7 +69,7 @@ INSTANTIATE_TEST_SUITE_P(
         Limit{"gpu=a100_sxm framework=vllm phase=generation", 8.5},
         Limit{"gpu=a100_sxm framework=sglang phase=generation", 12},
         Limit{"gpu=b200_sxm framework=vllm phase=generation kv_dtype=bf16", 8.5},
-        Limit{"gpu=b200_sxm framework=trtllm phase=generation kv_dtype=bf16", 6.6}));
+        Limit{"gpu=b200_sxm framework=trtllm phase=generation kv_dtype=bf16", 7}));
 
 class AttentionTransfer : public ::testing::TestWithParam<std::pair<const char*, Limit>> {};
 

@@ -141,7 +141,9 @@ TEST(CpuTiming, RowsThatEndWithinATileArePacked) {
 }
 
 // Weights beyond the second cache come again for every block of rows.
-TEST(CpuTiming, WeightsThatDoNotStayAreReadAgain) {
+// Blocks of rows need the weights again. Few of them read all; for many the weights are cut into
+// groups of columns that stay, and the rows come again for each.
+TEST(CpuTiming, WeightsThatDoNotStayAreReadAgainOrCutIntoGroups) {
   const auto from_memory = [](std::int64_t m) {
     const Loop loop = loops_of(timing_of(1), gemm(m, 16384, 4096, "fp32")).front();
     Bytes bytes;
@@ -151,7 +153,10 @@ TEST(CpuTiming, WeightsThatDoNotStayAreReadAgain) {
     return bytes;
   };
   const Bytes weights(4.0 * 16384 * 4096);  // more than all caches
-  EXPECT_GE(from_memory(128) - from_memory(64), 0.9 * weights);
+  EXPECT_GT(from_memory(64), 0.9 * weights);
+  EXPECT_GE(from_memory(128), from_memory(64));
+  EXPECT_LT(from_memory(4096), 16 * weights);  // of 64 blocks
+  EXPECT_GT(from_memory(8192), 1.5 * from_memory(4096));
 }
 
 TEST(CpuTiming, ColumnsThatMakeNoEvenPanelsLeaveAThreadWaiting) {
