@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "calib/fitted/gpu/kernel_factors_library.hpp"
+#include "calib/fitted/shared/common_factors.hpp"
 
 namespace foretell {
 
