@@ -10,6 +10,7 @@
 #include "hw/spec/gpu/kernel_library.hpp"
 #include "model/app/plan/certainty.hpp"
 #include "model/app/request/device_family.hpp"
+#include "model/app/request/gpu_request.hpp"
 #include "model/app/request/prompt_images.hpp"
 #include "model/app/serving/request/serve_parts.hpp"
 #include "model/app/serving/steps/served_network.hpp"
@@ -86,6 +87,7 @@ void check_plan(const PlanRequest& request) {
         longest_input(load), longest_output(load), model.name, model.max_seq_len));
   }
   Request machine = service.machine;
+  if (!machine.power_limit.empty()) read_power_limit(machine.power_limit);
   if (machine.images > 0) {
     fill_image_size(machine, model);
     check_image_tokens(load, machine.images, prompt_image(machine, model).tokens);

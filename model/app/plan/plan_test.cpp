@@ -139,6 +139,8 @@ TEST(Plan, WrongQuestionsSayWhatToType) {
               HasSubstr("`foretell run`"));
   EXPECT_THAT(message([](PlanRequest& r) { r.service.machine.workload = "t5-3b"; }),
               HasSubstr("only decoders are served token by token"));
+  EXPECT_THAT(message([](PlanRequest& r) { r.service.machine.power_limit = "-300W"; }),
+              HasSubstr("above 0 W"));
   EXPECT_THAT(message([](PlanRequest& r) { r.service.machine.images = 1; }),
               HasSubstr("reads no images beside its prompt"));
   EXPECT_THAT(message([](PlanRequest& r) {

@@ -241,16 +241,6 @@ void check_heads(const GpuRequest& resolved) {
 }
 
 // With or without its unit: "500W", "500".
-double watts_in(const std::string& text) {
-  const std::optional<AnyQuantity> power = parse_any_quantity(text);
-  const bool is_power =
-      power && (power->dimension == Dimension{} || power->dimension == dimension_of<Watts>::value);
-  if (!is_power)
-    throw UserError("power-limit: '" + text + "' is not a number of watts; write 500W or 0.5kW");
-  if (power->value <= 0) throw UserError("power-limit: must be above 0 W; write 500W");
-  return power->value;
-}
-
 // Power for an operation of a type at the full rate, over what one costs.
 double power_for(const GpuDeviceSpec& device, const std::string& type, const std::string& factors) {
   const EnergyPerFlop each = load_gpu_energy(device, factors).factors.matrix_16;
@@ -348,7 +338,7 @@ void resolve_power(GpuRequest& resolved) {
   }
   resolve_voltage(facts, !is_word, resolved);
   if (request.power_limit.empty()) return;
-  resolved.power_limit = Watts(watts_in(request.power_limit));
+  resolved.power_limit = read_power_limit(request.power_limit);
   const Watts idle = idle_power(1, energy_of_board(resolved).asked.facts);
   const double least = std::ceil(idle.value() / facts.limit_share);
   if (resolved.power_limit < Watts(least) || resolved.power_limit > device.power) {
@@ -401,6 +391,16 @@ void note_unread(const Request& request, GpuRequest& resolved) {
 }
 
 }  // namespace
+
+Watts read_power_limit(const std::string& text) {
+  const std::optional<AnyQuantity> power = parse_any_quantity(text);
+  const bool is_power =
+      power && (power->dimension == Dimension{} || power->dimension == dimension_of<Watts>::value);
+  if (!is_power)
+    throw UserError("power-limit: '" + text + "' is not a number of watts; write 500W or 0.5kW");
+  if (power->value <= 0) throw UserError("power-limit: must be above 0 W; write 500W");
+  return Watts(power->value);
+}
 
 GpuFactors factors_of(const GpuRequest& resolved) {
   return GpuFactors(resolved.system.spec.device, resolved.request.factors, resolved.factors_set,

@@ -30,6 +30,9 @@ struct GpuRequest : ResolvedWorkload {
   std::vector<std::string> factors_set;  // overrides of factors, apart from those of the system
 };
 
+// UserError for what is no number of watts above 0.
+Watts read_power_limit(const std::string& text);
+
 // The factors of the request, with its overrides.
 GpuFactors factors_of(const GpuRequest& resolved);
 

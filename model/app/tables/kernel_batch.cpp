@@ -177,9 +177,8 @@ KernelAnswer kernel_answer(const TableLayout& layout, const CsvRow& header,
                            const KernelOptions& options, const std::vector<std::string>& set) {
   if (options.factors.folder == "none") {
     throw UserError(
-        "--factors none: rows of kernels are predicted with fitted factors; leave it out, or name "
-        "a "
-        "folder, which `foretell calibrate fit -o FOLDER` writes");
+        "--factors none: rows of kernels are predicted with fitted factors; leave it out, or "
+        "name a folder, which `foretell calibrate fit -o FOLDER` writes");
   }
   switch (layout.kind) {
     case TableKind::kGemm:

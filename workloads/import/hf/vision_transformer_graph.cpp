@@ -83,6 +83,15 @@ TensorId unit_rows(BlockBuilder* block, const std::string& name, TensorId x) {
                    {{"function", std::string("LpNormalization")}, {"axes", Shape{1}}});
 }
 
+// All tokens after a last norm, and the first of them alone.
+Graph tokens_and_first(BlockBuilder& block, TensorId x) {
+  block.enter("head");
+  x = block.layer_norm("norm", x);
+  block.graph().mark_output(x);
+  block.graph().mark_output(take_token(&block, "first_token", x, 0));
+  return std::move(block.graph());
+}
+
 }  // namespace
 
 Graph build_vit(const ModelConfig& config, const Binding& binding) {
@@ -106,11 +115,7 @@ Graph build_dinov2(const ModelConfig& config, const Binding& binding) {
   BlockBuilder block(config.name);
   TensorId x = patch_tokens(&block, config, binding, true);
   x = pre_norm_tower(&block, "encoder", x, image_tower(config), {}, 0, true);
-  block.enter("head");
-  x = block.layer_norm("norm", x);
-  block.graph().mark_output(x);
-  block.graph().mark_output(take_token(&block, "first_token", x, 0));
-  return std::move(block.graph());
+  return tokens_and_first(block, x);
 }
 
 // A class token and registers in front of the patches, whose places rotate queries and keys; those
@@ -131,11 +136,7 @@ Graph build_dinov3(const ModelConfig& config, const Binding& binding) {
   const TensorId positions =
       block.graph().add_input("position_ids", {binding.batch, block.shape(x)[1]}, DType::kInt64);
   x = pre_norm_tower(&block, "encoder", x, image_tower(config), {}, 0, true, positions);
-  block.enter("head");
-  x = block.layer_norm("norm", x);
-  block.graph().mark_output(x);
-  block.graph().mark_output(take_token(&block, "first_token", x, 0));
-  return std::move(block.graph());
+  return tokens_and_first(block, x);
 }
 
 Graph build_siglip_tower(const ModelConfig& config, const Binding& binding) {
