@@ -11,6 +11,7 @@ cd "$root"
 names=$(
   for folder in hw/devices hw/devices/gpu hw/devices/cpu hw/cores hw/cores/gpu hw/systems hw/kernels; do
     for file in "$folder"/*.yaml; do
+      [ -e "$file" ] || continue
       name=$(basename "$file" .yaml)
       [ "$name" = choice ] || printf '%s\n' "$name"
     done
@@ -18,21 +19,16 @@ names=$(
 )
 # A release inside quotes: 1.3.0rc20, 0.5.6.post2.
 release='[0-9]+\.[0-9]+\.[0-9]+(rc|\.post)[0-9]+'
-failed=0
-for file in $(find model hw workloads calib reports -name '*.cpp' -o -name '*.hpp' | sort); do
-  case $file in
-    *_test.cpp | *_test_*.hpp | */testing/* | model/bench/*) continue ;;
-  esac
-  hits=$(sed -e 's@//.*$@@' "$file" | grep -nE "\"[^\"]*\b($names)\b[^\"]*\"|\"[^\"]*$release" || true)
-  case $file in
-    model/app/*) hits=$(printf '%s\n' "$hits" | grep -Ev -- "$example" || true) ;;
-  esac
-  if [ -n "$hits" ]; then
-    failed=1
-    printf '%s\n' "$hits" | sed "s@^@$file:@"
-  fi
-done
-if [ "$failed" = 1 ]; then
+named="\"[^\"]*\b($names)\b[^\"]*\"|\"[^\"]*$release"
+# All files at once; then what remains of these lines without their comments.
+hits=$(
+  find model hw workloads calib reports \( -name '*.cpp' -o -name '*.hpp' \) \
+    ! -name '*_test.cpp' ! -name '*_test_*.hpp' ! -path '*/testing/*' ! -path 'model/bench/*' -print0 |
+    sort -z | xargs -0 grep -HnE "$named" /dev/null | sed -e 's@//.*$@@' | grep -E "$named" |
+    grep -Ev -- "^model/app/[^:]*:.*($example)" || true
+)
+if [ -n "$hits" ]; then
+  printf '%s\n' "$hits"
   echo "names of chips, libraries or releases belong into hw/, not into C++"
   exit 1
 fi

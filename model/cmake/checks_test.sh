@@ -65,6 +65,19 @@ passes check_lengths.sh '500 lines'
 echo "int y;" >>"$tree/model/base/long.cpp"
 finds check_lengths.sh 'model/base/long.cpp: longer than 500 lines'
 
+# A file of hw/ names what C++ does not: in quotes, but for comments, tests and examples of the application.
+name_tree() { clean_tree && plant hw/devices/gpu/v9.yaml 'kind: gpu'; }
+name_tree
+plant model/timing/y.cpp 'int v9; // "v9"'
+plant model/timing/y_test.cpp 'const char* kChip = "v9";'
+plant model/app/y.cpp 'const char* kHelp = "foretell run --on v9";'
+passes check_names.sh 'comments, tests and examples'
+plant model/timing/z.cpp '' 'const char* kChip = "v9";'
+finds check_names.sh 'model/timing/z.cpp:2:const char* kChip = "v9";'
+name_tree
+plant model/app/y.cpp 'const char* kRelease = "1.3.0rc20";'
+finds check_names.sh 'model/app/y.cpp:1:'
+
 # Constants, functions and registries that the list names pass.
 clean_tree
 plant model/base/y.cpp '  static const std::map<int, int> kTable = {' 'constexpr int kMost = 3;' \

@@ -1,8 +1,16 @@
 // A page in Debian's Chromium, with everything that a report must not do recorded.
+import assert from 'node:assert/strict';
 import {existsSync} from 'node:fs';
 import {pathToFileURL} from 'node:url';
 
-export const chromiumPath = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync);
+const chromiumPath = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync);
+
+// Without a browser and a program there is nothing to test.
+export function skipWithoutBrowser() {
+  if (chromiumPath && process.env.FORETELL_PROGRAM) return;
+  console.log('skipped, no Chromium or no program');
+  process.exit(0);
+}
 
 export async function startBrowser() {
   const {chromium} = await import('playwright-core');
@@ -26,12 +34,27 @@ export async function openReport(browser, file, {width = 1280, height = 900, col
   return {page, faults, close: () => context.close()};
 }
 
-// Charts are drawn when they come near the window.
+// Does `work` with the page of a report, which must not have had a fault by then.
+export async function withReport(browser, file, options, work) {
+  const report = await openReport(browser, file, options);
+  try {
+    await work(report.page);
+    assert.deepEqual(report.faults, []);
+  } finally {
+    await report.close();
+  }
+}
+
+// Charts are drawn when they come near the window. A browser that draws nothing for a while, on a busy
+// machine, is not waited for.
 export async function scrollThrough(page) {
   const height = await page.evaluate(() => document.body.scrollHeight);
   for (let y = 0; y < height; y += 600) {
     await page.evaluate((top) => scrollTo(0, top), y);
-    await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+    await page.evaluate(() => new Promise((done) => {
+      requestAnimationFrame(() => requestAnimationFrame(done));
+      setTimeout(done, 2000);
+    }));
   }
   await page.evaluate(() => scrollTo(0, 0));
 }

@@ -3,12 +3,9 @@ import assert from 'node:assert/strict';
 import {spawn} from 'node:child_process';
 import test, {after, before} from 'node:test';
 
-import {chromiumPath, startBrowser} from './browser.mjs';
+import {skipWithoutBrowser, startBrowser} from './browser.mjs';
 
-if (!chromiumPath || !process.env.FORETELL_PROGRAM) {
-  console.log('skipped, no Chromium or no program');
-  process.exit(0);
-}
+skipWithoutBrowser();
 
 const kPatience = 60_000;
 

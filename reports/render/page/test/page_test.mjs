@@ -1,24 +1,18 @@
 // The report page in a real browser: opens from disk, draws, sorts, filters, escapes, reads well.
 import assert from 'node:assert/strict';
 import {execFileSync} from 'node:child_process';
-import {existsSync, readFileSync, readdirSync, statSync, writeFileSync} from 'node:fs';
+import {readFileSync, writeFileSync} from 'node:fs';
 import {createRequire} from 'node:module';
 import path from 'node:path';
 import test, {after, before} from 'node:test';
 
 import {commandOf} from '../src/records.js';
-import {chromiumPath, marksOf, openReport, scrollThrough, startBrowser} from './browser.mjs';
+import {marksOf, scrollThrough, skipWithoutBrowser, startBrowser, withReport} from './browser.mjs';
 import {folder, foretell, manyOf, predict, reportOf, tryForetell} from './reports.mjs';
 
-const kMaxBytes = 10e6;
-const kMaxSeconds = 3;
 const kOnnx = path.resolve('../../../workloads/import/onnx/exported/bert.onnx');
-const kGalleryTolerance = 0.05; // of numbers in the reports that are kept
 
-if (!chromiumPath || !process.env.FORETELL_PROGRAM) {
-  console.log('skipped, no Chromium or no program');
-  process.exit(0);
-}
+skipWithoutBrowser();
 
 let browser;
 let predictions;
@@ -33,15 +27,7 @@ before(async () => {
 
 after(() => browser?.close());
 
-async function opened(file, options, work) {
-  const report = await openReport(browser, file, options);
-  try {
-    await work(report.page);
-    assert.deepEqual(report.faults, []);
-  } finally {
-    await report.close();
-  }
-}
+const opened = (file, options, work) => withReport(browser, file, options, work);
 
 const rowsOf = (page, section) => page.locator(`#${section} tbody tr`);
 const columnOf = (page, section, at) =>
@@ -150,26 +136,6 @@ test('the theme changes, and the charts with it', async () => {
   });
 });
 
-test('ten thousand predictions make a file below 10 MB that opens in three seconds', async () => {
-  const file = reportOf('many', manyOf(predictions[1], 10000));
-  assert.ok(statSync(file).size < kMaxBytes, `${statSync(file).size} bytes`);
-  await opened(file, {}, async (page) => {
-    const secondsToOpen = () => page.evaluate(() => performance.getEntriesByType('navigation')[0].domComplete / 1000);
-    let seconds = await secondsToOpen();
-    if (seconds >= kMaxSeconds) { // others may have kept the machine busy: once more
-      await page.reload();
-      seconds = await secondsToOpen();
-    }
-    assert.ok(seconds < kMaxSeconds, `${seconds} s`);
-    assert.match(await page.locator('#summary [role=status]').textContent(), /^10,000 rows/);
-    assert.ok(await rowsOf(page, 'summary').count() <= 50);
-    await page.locator('#summary .pager button', {hasText: 'Next'}).click();
-    assert.match(await page.locator('#summary .pager').textContent(), /page 2 of 200/);
-    await page.locator('#summary input[type=search]').fill('bandwidth=0.55');
-    assert.match(await page.locator('#summary [role=status]').textContent(), /^64 of 10,000 rows/);
-  });
-});
-
 test('a study shows its front, a heat map, parallel coordinates and a tornado', async () => {
   const points = manyOf(predictions[1], 256); // a grid of 16 x 16
   points.forEach(({context}, at) => {
@@ -275,44 +241,4 @@ test('printed charts are as wide as the sheet', async () => {
     const back = await page.locator('.chart').evaluateAll((all) => all.map((chart) => chart.clientWidth));
     assert.ok(Math.max(...back) > 1000);
   });
-});
-
-// Words as they are, numbers within a share of each other; "" or what differs first.
-function firstDifference(kept, fresh, tolerance) {
-  const parts = (text) => text.split(/(\d[\d,]*(?:\.\d+)?)/);
-  const [left, right] = [parts(kept), parts(fresh)];
-  for (let at = 0; at < Math.max(left.length, right.length); at += 1) {
-    const [a, b] = [left[at] ?? '', right[at] ?? ''];
-    if (a === b) continue;
-    const [x, y] = [a, b].map((text) => Number(text.replaceAll(',', '')));
-    const near = at % 2 === 1 && Math.abs(x - y) <= tolerance * Math.max(Math.abs(x), Math.abs(y));
-    if (!near) return `kept: ${left.slice(Math.max(0, at - 4), at + 5).join('')} | now: ${right.slice(Math.max(0, at - 4), at + 5).join('')}`;
-  }
-  return '';
-}
-
-test('every page of the gallery opens, and the index leads to it', async () => {
-  const gallery = path.resolve('../../gallery');
-  const out = path.join(folder, 'gallery');
-  assert.equal(tryForetell('report', '--batch', gallery, '-o', out, '-q').status, 0);
-  const scenarios = readdirSync(gallery).filter((name) => name.endsWith('.yaml'));
-  for (const name of scenarios) { // the reports that are kept say what the program says
-    const [kept, fresh] = [gallery, out].map((where) => readFileSync(path.join(where, name.replace('.yaml', '.md')), 'utf8'));
-    assert.equal(firstDifference(kept, fresh, kGalleryTolerance), '',
-      `${name}: foretell report --batch reports/gallery -o reports/gallery writes them anew`);
-  }
-  await opened(path.join(out, 'index.html'), {}, async (page) => {
-    const links = await page.locator('#reports tbody a').evaluateAll((all) => all.map((link) => link.getAttribute('href')));
-    assert.equal(links.length, scenarios.length);
-    for (const link of links) assert.ok(existsSync(path.join(out, link)), link);
-  });
-  for (const name of scenarios) {
-    await opened(path.join(out, name.replace('.yaml', '.html')), {}, async (page) => {
-      await scrollThrough(page);
-      for (const {caption, marks} of await marksOf(page)) { // one bar may be all that there is to show by kind
-        assert.ok(marks > (caption.includes('by kind of work') ? 3 : 8), `${name}, ${caption}: ${marks} marks`);
-      }
-      assert.equal(await page.locator('#problem').isVisible(), false);
-    });
-  }
 });

@@ -6,7 +6,7 @@ import {existsSync, mkdirSync, readFileSync, writeFileSync} from 'node:fs';
 import path from 'node:path';
 import test, {after, before} from 'node:test';
 
-import {chromiumPath, openReport, scrollThrough, startBrowser} from './browser.mjs';
+import {openReport, scrollThrough, skipWithoutBrowser, startBrowser} from './browser.mjs';
 import {fixture} from './fixture.mjs';
 import {reportOf} from './reports.mjs';
 
@@ -15,10 +15,7 @@ const kMaxDifferent = 0.02; // share of the pixels, which the edges of letters n
 const kVisible = 40; // of 255: what a pixel may differ by in a colour
 const kFont = 'DejaVu Sans';
 
-if (!chromiumPath || !process.env.FORETELL_PROGRAM) {
-  console.log('skipped, no Chromium or no program');
-  process.exit(0);
-}
+skipWithoutBrowser();
 
 let browser;
 let file;

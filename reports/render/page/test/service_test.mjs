@@ -5,13 +5,10 @@ import {createRequire} from 'node:module';
 import path from 'node:path';
 import test, {after, before} from 'node:test';
 
-import {chromiumPath, marksOf, openReport, scrollThrough, startBrowser} from './browser.mjs';
+import {marksOf, scrollThrough, skipWithoutBrowser, startBrowser, withReport} from './browser.mjs';
 import {folder, foretell} from './reports.mjs';
 
-if (!chromiumPath || !process.env.FORETELL_PROGRAM) {
-  console.log('skipped, no Chromium or no program');
-  process.exit(0);
-}
+skipWithoutBrowser();
 
 const kServe = ['serve', '--on', 'h100-sxm', '--workload', 'Llama-3.1-8B', '--input-len', '256', '--output-len', '64', '--requests', '60',
   '--slo', 'ttft.p99<=1s,tpot.p99<=12ms', '-q'];
@@ -31,15 +28,7 @@ before(async () => {
 
 after(() => browser?.close());
 
-async function opened(file, options, work) {
-  const report = await openReport(browser, file, options);
-  try {
-    await work(report.page);
-    assert.deepEqual(report.faults, []);
-  } finally {
-    await report.close();
-  }
-}
+const opened = (file, options, work) => withReport(browser, file, options, work);
 
 const kTitles = ['Services', 'How long requests take', 'The service over time'];
 
