@@ -127,7 +127,7 @@ class Server {
     rules.max_sequences = std::max<std::int64_t>(1, rules.max_sequences / worker.stages);
     if (rules.blocks == 0) {
       const auto wider =
-          may_widen ? least_tp(pool_, machine, engine_.spec, share, largest) : std::nullopt;
+          may_widen ? wider_tp(pool_, machine, engine_.spec, share, largest) : std::nullopt;
       if (wider) {
         wider_tp_ = *wider;
         WorkerSplit wide = split;
@@ -299,7 +299,7 @@ class Server {
     if (wider_tp_ > 0) {
       context.notes.push_back(
           fmt::format("--tp was not stated: a copy takes {} devices, the fewest (1, 2, 4, …) whose "
-                      "memory holds its weights and KV blocks",
+                      "memory holds its weights and, where that can be, a quarter as KV blocks",
                       wider_tp_));
     }
     for (std::string& note : service_notes(request_.engine, engine_.spec, powered_workers()))

@@ -10,36 +10,48 @@
 namespace foretell {
 namespace {
 
-// Whether a device holds a block beside everything else when `tp` devices share a copy.
-bool has_room(MachinePool& pool, Request machine, int tp, const EngineSpec& engine, double share,
-              const LargestStep& largest) {
+// Of the memory that an engine takes, for KV blocks: with less a service answers a few requests at
+// a time, and more devices to a copy are taken instead.
+constexpr double kRoomForBlocks = 0.25;
+
+// Of the memory that the engine takes of each device, the part for KV blocks when `tp` devices
+// share a copy; 0 where not even a block fits.
+double room_for_blocks(MachinePool& pool, Request machine, int tp, const EngineSpec& engine,
+                       double share, const LargestStep& largest) {
   machine.tp = tp;
   try {
     const WorkerMachine& worker =
         pool.machine(machine, std::max(largest.tokens, std::int64_t{engine.limits.max_tokens}));
     const KvMemory memory = kv_memory(engine, share, device_use(worker, largest.tokens), largest);
-    return memory.kv > worker.kv_per_token * static_cast<double>(engine.memory.block);
+    const bool holds = memory.kv > worker.kv_per_token * static_cast<double>(engine.memory.block);
+    return holds ? memory.kv / (worker.capacity * share) : 0;
   } catch (const UserError&) {
-    return false;  // heads that this many devices cannot share, or more devices than there are
+    return 0;  // heads that this many devices cannot share, or more devices than there are
   }
 }
 
 }  // namespace
 
-std::optional<int> least_tp(MachinePool& pool, const Request& machine, const EngineSpec& engine,
+std::optional<int> wider_tp(MachinePool& pool, const Request& machine, const EngineSpec& engine,
                             double share, const LargestStep& largest) {
   const int devices =
       pool.machine(machine, std::max(largest.tokens, std::int64_t{engine.limits.max_tokens}))
           .devices;
-  for (int tp = 2 * std::max(1, machine.tp); tp <= devices; tp *= 2) {
-    if (has_room(pool, machine, tp, engine, share, largest)) return tp;
+  std::optional<int> widest;
+  double most = 0;
+  for (int tp = 2 * std::max(1, machine.tp); tp <= devices && most < kRoomForBlocks; tp *= 2) {
+    const double room = room_for_blocks(pool, machine, tp, engine, share, largest);
+    if (room > most) {
+      most = room;
+      widest = tp;
+    }
   }
-  return std::nullopt;
+  return widest;
 }
 
 std::string room_advice(MachinePool& pool, const Request& machine, const EngineSpec& engine,
                         double share, const LargestStep& largest) {
-  if (const auto tp = least_tp(pool, machine, engine, share, largest))
+  if (const auto tp = wider_tp(pool, machine, engine, share, largest))
     return fmt::format("--tp {} leaves room on {}", *tp, machine.system);
   return fmt::format("no --tp of {} leaves room: name a larger system, or a narrower --dtype",
                      machine.system);

@@ -41,25 +41,31 @@ std::string error_of(const ServeRequest& request) {
   return "";
 }
 
-// What the message names has room, and half of it has none.
+// What the message names has room for many requests; half of it, which has room for few, is no
+// error.
 TEST(ServeAdvice, NamesTheLeastTensorParallelismThatHasRoom) {
   EXPECT_THAT(error_of(asked("h100-sxm-x8", "Llama-3.1-70B", 1)),
-              HasSubstr("--tp 2 leaves room on h100-sxm-x8"));
+              HasSubstr("--tp 4 leaves room on h100-sxm-x8"));
   EXPECT_EQ(error_of(asked("h100-sxm-x8", "Llama-3.1-70B", 2)), "");
+  EXPECT_THAT(error_of(asked("h100-sxm-x2", "Llama-3.1-70B", 1)),
+              HasSubstr("--tp 2 leaves room on h100-sxm-x2"));
   EXPECT_THAT(error_of(asked("h100-sxm", "Llama-3.1-70B", 1)),
               HasSubstr("no --tp of h100-sxm leaves room"));
 }
 
-// Where nothing is said of it, a copy takes what its memory needs, and no more.
-TEST(ServeAdvice, ACopyTakesTheFewestDevicesThatHoldIt) {
+// Where nothing is said of it, a copy takes what its memory needs and room for requests, and no
+// more; where no number of devices leaves that much room, the one that leaves the most.
+TEST(ServeAdvice, ACopyTakesTheFewestDevicesThatHaveRoom) {
   const ServeRecord wide = served(asked("h100-sxm-x8", "Llama-3.1-70B", 0));
   EXPECT_THAT(wide.context.notes,
-              Contains(HasSubstr("--tp was not stated: a copy takes 2 devices")));
+              Contains(HasSubstr("--tp was not stated: a copy takes 4 devices")));
   EXPECT_EQ(wide.summary.tpot_s.mean,
-            served(asked("h100-sxm-x8", "Llama-3.1-70B", 2)).summary.tpot_s.mean);
+            served(asked("h100-sxm-x8", "Llama-3.1-70B", 4)).summary.tpot_s.mean);
+  EXPECT_THAT(served(asked("h100-sxm-x2", "Llama-3.1-70B", 0)).context.notes,
+              Contains(HasSubstr("--tp was not stated: a copy takes 2 devices")));
   EXPECT_THAT(served(asked("h100-sxm-x8", "Llama-3.1-8B", 0)).context.notes,
               Each(Not(HasSubstr("--tp"))));
-  EXPECT_THAT(wide.context.notes, Contains(HasSubstr("2 of 8 devices serve; --dp 4 makes")));
+  EXPECT_THAT(wide.context.notes, Contains(HasSubstr("4 of 8 devices serve; --dp 2 makes")));
   EXPECT_THAT(served(asked("h100-sxm-x8", "Llama-3.1-70B", 8)).context.notes,
               Each(Not(HasSubstr("--dp"))));
   EXPECT_THAT(error_of(asked("h100-sxm", "Llama-3.1-70B", 0)),

@@ -60,9 +60,10 @@ struct PoweredWorkers {
   double devices() const { return machine->devices_per_worker * workers; }
 };
 
-// The least --tp of the system above that of `machine` which leaves room for KV blocks; nothing
-// where none does.
-std::optional<int> least_tp(MachinePool& pool, const Request& machine, const EngineSpec& engine,
+// The least --tp of the system above that of `machine` with which a quarter of the memory that the
+// engine takes is left for KV blocks, or where none does that leaves the most; nothing where no
+// block fits.
+std::optional<int> wider_tp(MachinePool& pool, const Request& machine, const EngineSpec& engine,
                             double share, const LargestStep& largest);
 
 // How a network whose weights leave no room for KV blocks gets some, for an error.
