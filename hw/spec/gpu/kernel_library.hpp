@@ -126,6 +126,8 @@ struct KernelChoice {
   std::string networks;                // whose kernels a network runs unless --library says
   std::vector<std::string> common;     // rules for libraries without a file
   std::vector<std::string> attention;  // libraries that stand in for one another, the best first
+  // … where another order is nearer for tokens, by architecture.
+  std::map<std::string, std::vector<std::string>> attention_of_tokens;
   std::vector<std::string> operators;  // the same, of single operators
   std::string eager;                   // whose tables of single operators stand for products
   std::string collectives;             // table of what runs between GPUs
