@@ -87,7 +87,8 @@ struct KernelLibrary {
   bool strided_products = true;       // products read and write with strides
   enum class FusedAttention { kYes, kNo, kNarrow };
   FusedAttention fused_attention = FusedAttention::kYes;
-  std::int64_t fused_keys = 0;                      // 0: any
+  std::int64_t fused_keys = 0;  // 0: any
+  double softmax_share = 1;     // of the memory's rate that a softmax between products reaches
   std::map<std::string, double> attention_share;    // … and the share of the dense rate, by chips
   std::map<std::string, double> convolution_share;  // … of convolutions over frames
   std::optional<Seconds> per_launch;                // of its host, which launches kernel by kernel
