@@ -270,11 +270,8 @@ KernelLibrary read_library(const fs::path& path, const Bibliography& bibliograph
   library.fused_attention = static_cast<Fused>(fused);
   reader.whole("fused_keys", library.fused_keys);
   reader.number("softmax_share", library.softmax_share);
-  if (!(library.softmax_share > 0 && library.softmax_share <= 1)) {
-    throw UserError(
-        fmt::format("{}: softmax_share: {:g} is not allowed; it must be above 0 and at most 1",
-                    root.where(), library.softmax_share));
-  }
+  if (!(library.softmax_share > 0 && library.softmax_share <= 1))
+    throw UserError(root.where() + ": softmax_share: must be above 0 and at most 1");
   library.attention_share = read_shares(root, "attention_share");
   library.convolution_share = read_shares(root, "convolution_share");
   if (const Node* host = root.find("host")) read_host(*host, library);

@@ -57,20 +57,24 @@ RateRule read_rate_rule(const Node& item) {
   return rule;
 }
 
-// One for every GPU of a system, which other systems have none of.
-double gpus_of(const std::string& system) {
-  static std::map<std::string, double> known;
-  const auto found = known.find(system);
-  if (found != known.end()) return found->second;
-  double gpus = 1;
-  try {
-    const GpuCatalog catalog;
-    if (catalog.has_system(system)) gpus = catalog.load(system).spec.devices;
-  } catch (const UserError&) {
-    // Its predictions say what is wrong with the name.
+// GPUs of systems by name; one of whatever has none.
+class KnownGpus {
+ public:
+  double of(const std::string& system) {
+    const auto [place, is_new] = known_.try_emplace(system, 1);
+    if (!is_new) return place->second;
+    try {
+      const GpuCatalog catalog;
+      if (catalog.has_system(system)) place->second = catalog.load(system).spec.devices;
+    } catch (const UserError&) {
+      place->second = 1;  // its predictions say what is wrong with the name
+    }
+    return place->second;
   }
-  return known[system] = gpus;
-}
+
+ private:
+  std::map<std::string, double> known_;
+};
 
 double positive(const CsvRow& row, std::size_t column) {
   return std::max(0.0, to_number(trim(row[column])).value_or(0));
@@ -85,6 +89,7 @@ std::map<std::string, Runs> read_runs(const std::string& path, const RateRule& r
   const std::size_t rate = find_column(header, kRate);
   const std::size_t unit = find_column(header, kRateUnit);
   const std::set<std::string> measured = {"id", kCallTime, "ttft_ms", "tpot_ms", kRate, kRateUnit};
+  KnownGpus gpus;
   std::map<std::string, Runs> all;
   CsvRow row;
   std::string problem;
@@ -97,7 +102,7 @@ std::map<std::string, Runs> read_runs(const std::string& path, const RateRule& r
     }
     Runs& runs = all[key];
     runs.batch = positive(row, batch);
-    runs.copies = gpus_of(std::string(trim(row[system])));
+    runs.copies = gpus.of(std::string(trim(row[system])));
     if (positive(row, call) > 0) runs.calls.emplace_back(table.line(), positive(row, call));
     if (positive(row, rate) > 0 && trim(row[unit]) == kSamples)
       runs.rates.emplace_back(table.line(), positive(row, rate));
