@@ -22,9 +22,10 @@ class YoloFive {
     if (config_.model_type == "yolov5_cls") return classify(x);
     levels_.back() = pooled(x);
     neck();
-    for (std::size_t i = 0; i < levels_.size(); ++i)
-      b_->graph().mark_output(
-          b_->conv("head." + std::to_string(i), levels_[i], config_.labels, {1, 1}, true));
+    for (std::size_t i = 0; i < levels_.size(); ++i) {
+      const std::string name = "head." + std::to_string(i);
+      b_->graph().mark_output(b_->conv(name, levels_[i], config_.labels, {1, 1}, true));
+    }
     if (vision.second_labels > 0) prototypes(levels_.front());
   }
 
