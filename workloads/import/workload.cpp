@@ -291,6 +291,7 @@ Graph build_graph(const ModelConfig& config, const Binding& binding) {
     case Family::kOnnx:
       return build_onnx(config, binding);
     case Family::kEncoder:
+      if (config.model_type == "xlnet") return build_relative_encoder(config, binding);
       if (config.position_kind == Positions::kRelative) return build_encoder_alone(config, binding);
       if (config.all_tokens_every > 0) return build_windowed_encoder(config, binding);
       return build_encoder(config, binding);

@@ -129,8 +129,8 @@ GpuCatalog::Counted GpuCatalog::declared_for(std::string_view id) const {
     std::map<std::string, Provenance> provenance;
     std::string bytes;
     const GpuSystemSpec spec = read_spec(candidate, provenance, bytes);
-    if (spec.device.id != device || spec.devices <= counted.most) continue;
-    counted.most = spec.devices;
+    if (spec.device.id != device || std::max(spec.devices, spec.slots) <= counted.most) continue;
+    counted.most = std::max(spec.devices, spec.slots);
     counted.file = candidate;
   }
   return counted;

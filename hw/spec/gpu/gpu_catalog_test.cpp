@@ -75,6 +75,14 @@ TEST(GpuCatalog, ADeviceIsASystemOfOneAndANodeHasSeveral) {
   EXPECT_EQ(node.device.id, "h100-sxm");
 }
 
+// More GPUs than a node has here, as many as one server has held.
+TEST(GpuCatalog, AServerHoldsAsManyAsItHasSlots) {
+  const GpuCatalog catalog;
+  EXPECT_EQ(catalog.load("a100-pcie-80gb-x20").spec.devices, 20);
+  EXPECT_THROW(catalog.load("a100-pcie-80gb-x25"), UserError);
+  EXPECT_THROW(catalog.load("h100-sxm-x9"), UserError);
+}
+
 TEST(GpuCatalog, OverridesReachTheSpecAndAreShown) {
   const LoadedGpuSystem system =
       GpuCatalog().load("h100-sxm", {"device.hbm.bandwidth=4.8 TB/s", "device.sms=144"});

@@ -79,6 +79,8 @@ void fields(FieldList& list, GpuDeviceSpec& spec) {
 
 void fields(FieldList& list, GpuSystemSpec& spec) {
   list.count("devices", spec.devices, {1, 65536}, "GPUs of the node.");
+  list.optional_count("slots", spec.slots, {1, 65536},
+                      "GPUs that one server has held at most; not stated: those of the node.");
   list.text("interconnect", spec.interconnect, {"none", "nvlink", "pcie"},
             "What links the GPUs of the node.");
   list.optional_text("peers", spec.peers, {"direct", "host"},

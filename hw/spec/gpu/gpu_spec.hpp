@@ -69,6 +69,7 @@ struct GpuDeviceSpec {
 struct GpuSystemSpec {
   std::string id;   // "h100-sxm", "h100-sxm-x8"
   int devices = 1;  // GPUs of the node
+  int slots = 0;    // GPUs that a server has held at most; 0: no more than the node's
   GpuDeviceSpec device;
   std::string interconnect;  // between its GPUs: "none", "nvlink", "pcie"
   // Over PCIe: "direct", or through the memory of the "host"; "" where it is not stated: direct.

@@ -269,6 +269,9 @@ KernelLibrary read_library(const fs::path& path, const Bibliography& bibliograph
               fused);
   library.fused_attention = static_cast<Fused>(fused);
   reader.whole("fused_keys", library.fused_keys);
+  reader.number("softmax_share", library.softmax_share);
+  if (!(library.softmax_share > 0 && library.softmax_share <= 1))
+    throw UserError(root.where() + ": softmax_share: must be above 0 and at most 1");
   library.attention_share = read_shares(root, "attention_share");
   library.convolution_share = read_shares(root, "convolution_share");
   if (const Node* host = root.find("host")) read_host(*host, library);
@@ -308,13 +311,24 @@ std::vector<std::string> words_at(const Node& root, const char* key) {
 }  // namespace
 
 void KernelLibraries::read_choice(const Node& root) {
-  root.only_keys(
-      {"id", "source", "why", "networks", "common", "attention", "operators", "eager",
-       "collectives", "custom_sums", "scaled_in_pipe", "branches", "host_slowness", "passes"},
-      "");
+  root.only_keys({"id", "source", "why", "networks", "common", "attention", "attention_of_tokens",
+                  "operators", "eager", "collectives", "custom_sums", "scaled_in_pipe", "branches",
+                  "host_slowness", "passes"},
+                 "");
   choice_.networks = text_of(root, "networks");
   choice_.common = words_at(root, "common");
   choice_.attention = words_at(root, "attention");
+  if (const Node* orders = root.find("attention_of_tokens")) {
+    for (const MapEntry& entry : orders->entries) {
+      std::vector<std::string> order = read_words(entry.value, "attention_of_tokens");
+      if (!std::is_permutation(order.begin(), order.end(), choice_.attention.begin(),
+                               choice_.attention.end())) {
+        throw UserError(fmt::format("{}: attention_of_tokens.{}: must be an order of {}",
+                                    entry.value.where(), entry.key, join(choice_.attention, ", ")));
+      }
+      choice_.attention_of_tokens[entry.key] = std::move(order);
+    }
+  }
   choice_.operators = words_at(root, "operators");
   choice_.eager = text_of(root, "eager");
   choice_.collectives = text_of(root, "collectives");

@@ -87,7 +87,8 @@ struct KernelLibrary {
   bool strided_products = true;       // products read and write with strides
   enum class FusedAttention { kYes, kNo, kNarrow };
   FusedAttention fused_attention = FusedAttention::kYes;
-  std::int64_t fused_keys = 0;                      // 0: any
+  std::int64_t fused_keys = 0;  // 0: any
+  double softmax_share = 1;     // of the memory's rate that a softmax between products reaches
   std::map<std::string, double> attention_share;    // … and the share of the dense rate, by chips
   std::map<std::string, double> convolution_share;  // … of convolutions over frames
   std::optional<Seconds> per_launch;                // of its host, which launches kernel by kernel
@@ -126,6 +127,8 @@ struct KernelChoice {
   std::string networks;                // whose kernels a network runs unless --library says
   std::vector<std::string> common;     // rules for libraries without a file
   std::vector<std::string> attention;  // libraries that stand in for one another, the best first
+  // … where another order is nearer for tokens, by architecture.
+  std::map<std::string, std::vector<std::string>> attention_of_tokens;
   std::vector<std::string> operators;  // the same, of single operators
   std::string eager;                   // whose tables of single operators stand for products
   std::string collectives;             // table of what runs between GPUs

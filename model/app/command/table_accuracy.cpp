@@ -15,6 +15,7 @@
 #include "model/app/command/calibrate/cpu_records.hpp"
 #include "model/app/request/parallel_predict.hpp"
 #include "model/app/tables/batch_predictor.hpp"
+#include "model/app/tables/contradicted_times.hpp"
 #include "model/app/tables/energy_run_rows.hpp"
 #include "model/app/tables/excess_times.hpp"
 #include "model/app/tables/held_out_rows.hpp"
@@ -130,6 +131,7 @@ class TableComparison {
         contradictions_(layout_, table_.header(), ImportRules{}.tolerance),
         impossible_(ImpossibleTimes::load(layout_, table_.header())),
         excess_(ExcessTimes::load(question.table, layout_, table_.header())),
+        contradicted_times_(ContradictedTimes::load(question.table, layout_, table_.header())),
         unstated_(UnstatedLoads::load(layout_, table_.header())),
         call_(has_column(table_.header(), kCallColumn)
                   ? std::optional<std::size_t>(find_column(table_.header(), kCallColumn))
@@ -259,6 +261,10 @@ class TableComparison {
       out_.impossible.add(*reason, line);
       return false;
     }
+    if (const auto reason = contradicted_times_.reason(line)) {
+      out_.impossible.add(*reason, line);
+      return false;
+    }
     if (const auto reason = unstated_.reason(row)) {
       out_.refused_load.add(*reason, line);
       return false;
@@ -351,6 +357,7 @@ class TableComparison {
   Contradictions contradictions_;
   ImpossibleTimes impossible_;
   ExcessTimes excess_;
+  ContradictedTimes contradicted_times_;
   UnstatedLoads unstated_;
   std::optional<std::size_t> call_;  // its column
   SampleCollector collector_;

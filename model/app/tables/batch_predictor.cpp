@@ -35,6 +35,21 @@ RowPrediction prediction_of(const PredictionOutcome& outcome) {
           parts_of(*outcome.record),         "", predicted_texts(*outcome.record)};
 }
 
+// With the rate as the row counts it.
+RowPrediction with_rate(RowPrediction prediction, double scale) {
+  for (const char* column :
+       {"pred_throughput", "pred_throughput_lo", "pred_throughput_hi", kThroughputAllTokens}) {
+    const auto found = prediction.values.find(column);
+    if (found != prediction.values.end()) found->second *= scale;
+  }
+  for (const char* column : {"throughput", kThroughputAllTokens}) {
+    const auto interval = prediction.intervals.find(column);
+    if (interval == prediction.intervals.end()) continue;
+    interval->second = {scale * interval->second.low, scale * interval->second.high};
+  }
+  return prediction;
+}
+
 }  // namespace
 
 BatchPredictor::BatchPredictor(const RowReader& reader, Predictor predict, int jobs, Sink sink,
@@ -46,10 +61,11 @@ BatchPredictor::BatchPredictor(const RowReader& reader, Predictor predict, int j
       progress_(std::move(progress)) {}
 
 void BatchPredictor::add(CsvRow row, const std::string& problem) {
-  PendingRow pending{std::move(row), "", problem};
+  PendingRow pending{std::move(row), "", problem, 1};
   if (problem.empty()) {
     try {
-      auto [request, engine] = reader_.question(pending.row);
+      auto [request, engine, rate_scale] = reader_.question(pending.row);
+      pending.rate_scale = rate_scale;
       pending.key = request_json(request) + engine;
       const bool is_new = known_.try_emplace(pending.key).second;
       if (is_new && engine.empty()) {
@@ -97,7 +113,13 @@ void BatchPredictor::flush() {
   predict_calls(part(0, calls));
   predict_services(part(calls, 1 - calls));
   for (const PendingRow& row : rows_) {
-    sink_(row.row, row.key.empty() ? RowPrediction{{}, row.error, {}} : known_.at(row.key));
+    if (row.key.empty()) {
+      sink_(row.row, RowPrediction{{}, row.error, {}});
+    } else if (row.rate_scale != 1) {
+      sink_(row.row, with_rate(known_.at(row.key), row.rate_scale));
+    } else {
+      sink_(row.row, known_.at(row.key));
+    }
   }
   rows_.clear();
   requests_.clear();

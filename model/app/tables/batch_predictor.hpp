@@ -48,6 +48,7 @@ class BatchPredictor {
     CsvRow row;
     std::string key;  // of the request; empty when there is none
     std::string error;
+    double rate_scale = 1;  // of its published rate
   };
 
   void flush();

@@ -10,6 +10,7 @@
 #include "hw/spec/shared/kernel_rules.hpp"
 #include "model/app/request/request_fields.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/text.hpp"
 
 namespace foretell {
 namespace {
@@ -20,6 +21,7 @@ constexpr std::pair<const char*, const char*> kRecipes[] = {
     {"sdk", "engines/recipes/neuron_networks.yaml"},
     {"phase_or_scenario", "engines/recipes/chips_never_fitted.yaml"}};
 constexpr const char* kNot = "not";
+constexpr std::int64_t kLargestFactor = 1024;
 
 double share_of(const Node& node, const std::string& column) {
   return parse_positive(node.where() + ": share." + column, node.as_text("share." + column), 1);
@@ -29,6 +31,23 @@ double share_of(const Node& node, const std::string& column) {
 std::string share_of_length(const std::string& column, const std::string& text, double share) {
   const double length = parse_positive(column, text, static_cast<double>(kMaxTokens));
   return fmt::format("{:.0f}", std::max(1.0, std::round(length * share)));
+}
+
+std::int64_t factor_of(const Node& node, const std::string& column) {
+  return parse_count(node.where() + ": times." + column, node.as_text("times." + column), 2,
+                     kLargestFactor);
+}
+
+std::string times_count(const std::string& column, const std::string& text, std::int64_t factor) {
+  return std::to_string(factor * parse_count(column, text, 1, kMaxTokens));
+}
+
+// "BERT Large", "bert-large" and "BERT_large" are one name.
+std::string spelt_alike(const std::string& name) {
+  std::string spelt = to_lower(name);
+  std::replace_if(
+      spelt.begin(), spelt.end(), [](char letter) { return letter == '-' || letter == '_'; }, ' ');
+  return spelt;
 }
 
 // The cells under a key of a rule.
@@ -66,14 +85,19 @@ PublishedRows PublishedRows::read(const Node& root) {
       rows.columns_.emplace_back(entry.key, entry.value.as_text("columns." + entry.key));
   }
   for (const MapEntry& entry : root.required("networks", "").entries) {
-    rows.networks_[entry.key] = entry.value.as_text("networks");
+    const std::string& network = entry.value.as_text("networks");
+    const auto known = rows.networks_.try_emplace(spelt_alike(entry.key), network).first;
+    if (known->second != network) {
+      throw UserError(entry.value.where() + ": networks: '" + entry.key +
+                      "' is spelt as a name that stands for " + known->second);
+    }
   }
   for (const Node& rule : root.required("rules", "").items) rows.rules_.push_back(read_rule(rule));
   return rows;
 }
 
 PublishedRows::Rule PublishedRows::read_rule(const Node& node) {
-  node.only_keys({"when", "set", "replace", "share", "network", "refuse", "why"}, "rules");
+  node.only_keys({"when", "set", "replace", "share", "times", "network", "refuse", "why"}, "rules");
   Rule rule;
   for (const MapEntry& entry : node.required("when", "rules").entries) {
     Condition condition{entry.key, read_words(entry.value, "when." + entry.key)};
@@ -88,6 +112,10 @@ PublishedRows::Rule PublishedRows::read_rule(const Node& node) {
   if (const Node* share = node.find("share")) {
     for (const MapEntry& entry : share->entries)
       rule.shares.emplace_back(entry.key, share_of(entry.value, entry.key));
+  }
+  if (const Node* times = node.find("times")) {
+    for (const MapEntry& entry : times->entries)
+      rule.factors.emplace_back(entry.key, factor_of(entry.value, entry.key));
   }
   if (const Node* network = node.find("network")) rule.network = network->as_text("network");
   if (const Node* refuse = node.find("refuse")) rule.refusal = refuse->as_text("refuse");
@@ -112,7 +140,7 @@ void PublishedRows::complete(CellMap& cells) const {
   for (const auto& [theirs, ours] : columns_) {
     if (cells[ours].empty()) cells[ours] = cells[theirs];
   }
-  const auto named = networks_.find(cells["workload"]);
+  const auto named = networks_.find(spelt_alike(cells["workload"]));
   if (named != networks_.end()) cells["workload"] = named->second;
   for (const Rule& rule : rules_) {
     if (!holds(rule, published)) continue;
@@ -121,7 +149,10 @@ void PublishedRows::complete(CellMap& cells) const {
     for (const auto& [column, share] : rule.shares) {
       if (!cells[column].empty()) cells[column] = share_of_length(column, cells[column], share);
     }
-    for (const auto& [column, text] : rule.replace) cells[column] = text;
+    for (const auto& [column, factor] : rule.factors) {
+      if (!cells[column].empty()) cells[column] = times_count(column, cells[column], factor);
+    }
+    for (const auto& [column, text] : rule.replace) cells[column] = filled_in(text, published);
     for (const auto& [column, text] : rule.set) {
       if (cells[column].empty()) cells[column] = filled_in(text, published);
     }

@@ -2,18 +2,20 @@
 // rows do not say (hw/engines/recipes/published_networks.yaml, and neuron_networks.yaml of tables
 // that state a release of the vendor's compiler).
 //
-//   networks: {"BERT large": bert-large-uncased}
-//   rules:
+//   networks: {"BERT large": bert-large-uncased}   # "BERT-Large" and "bert_large" are the same
+//   name rules:
 //     - when: {software: "TensorRT*", source: [not, "mlcommons/*"]}   # patterns of the shell
 //       set: {launch: graph}             # cells that the row leaves empty; "{version}" is that of
 //                                        # the column `version`
 //       replace: {compute_dtype: fp32}   # cells in place of what the row states, where the program
 //                                        # that made it says otherwise
 //       share: {seq_len: 0.5}            # of what the row states: the tokens that are not padding
+//       times: {batch: 4}                # of what the row states: hypotheses of a beam
 //       network: vit_base_patch16_384    # the workload, in place of the one that the name stands
 //       for refuse: what the row is about    # no prediction is of the same thing
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -49,6 +51,7 @@ class PublishedRows {
     CellMap set;
     CellMap replace;
     std::vector<std::pair<std::string, double>> shares;
+    std::vector<std::pair<std::string, std::int64_t>> factors;
     std::string network;
     std::string refusal;
   };

@@ -48,6 +48,27 @@ TEST(PublishedRows, SharesAreOfTheTokensThatTheRowStates) {
   EXPECT_EQ(completed(rules, {{"software", "FT"}, {"seq_len", "33"}}).at("seq_len"), "33");
 }
 
+TEST(PublishedRows, CapitalsHyphensAndUnderscoresMakeNoOtherName) {
+  const char* rules = "  - {when: {software: x}, set: {batch: 1}}\n";
+  for (const char* name : {"BERT Large", "bert-large", "BERT_large"})
+    EXPECT_EQ(completed(rules, {{"workload", name}}).at("workload"), "bert-large-uncased") << name;
+  EXPECT_EQ(completed(rules, {{"workload", "BERT/large"}}).at("workload"), "BERT/large");
+  EXPECT_THAT(message_of<UserError>([] {
+                PublishedRows::read(parse_document(
+                    "networks: {A b: gpt2, a-B: gpt2-large}\nrules: []\n", "r.yaml"));
+              }),
+              HasSubstr("'a-B' is spelt as a name that stands for gpt2"));
+}
+
+TEST(PublishedRows, ABatchIsAsManyHypothesesAsTheSearchKeeps) {
+  const char* rules = "  - {when: {notes: \"beam 4*\"}, times: {batch: 4}}\n";
+  EXPECT_EQ(completed(rules, {{"notes", "beam 4, x"}, {"batch", "8"}}).at("batch"), "32");
+  EXPECT_EQ(completed(rules, {{"notes", "greedy"}, {"batch", "8"}}).at("batch"), "8");
+  EXPECT_THAT(
+      message_of<UserError>([] { rows_of("  - {when: {software: x}, times: {batch: 1}}\n"); }),
+      HasSubstr("times.batch"));
+}
+
 TEST(PublishedRows, AReplacedCellCountsInPlaceOfTheStatedOne) {
   const char* rules = "  - {when: {software: HF}, replace: {compute_dtype: fp32}}\n";
   EXPECT_EQ(completed(rules, {{"software", "HF"}, {"compute_dtype", "fp16"}}).at("compute_dtype"),

@@ -24,7 +24,10 @@ constexpr const char* kForward = "forward";
 constexpr const char* kDecode = "decode";
 constexpr const char* kDiffusion = "diffusion";
 constexpr const char* kTrainStep = "train-step";
-constexpr const char* kAllCopies = "all";
+constexpr const char* kAll = "all";
+constexpr const char* kNoTokens = "0";
+constexpr const char* kOneToken = "1";
+constexpr const char* kOfGpu = "gpu";
 constexpr const char* kNewestHost = "newest";
 
 bool is_one_of(std::string_view column, std::initializer_list<std::string_view> names) {
@@ -82,10 +85,14 @@ std::string read_dtype(const CellMap& cells) {
   return with_weights(weight, compute);
 }
 
-// "dp: all" of a rule: a copy on as many GPUs of the system as there are for it.
-void give_every_gpu_a_copy(CellMap& cells) {
+// "dp: all" of a rule: a copy on as many GPUs of the system as there are for it. "pp: all": each
+// GPU has layers of its own.
+void use_all_gpus(CellMap& cells) {
+  if (cell(cells, "pp") == kAll) {
+    cells["pp"] = std::to_string(GpuCatalog().load(cell(cells, "system")).spec.devices);
+  }
   std::string& copies = cells["dp"];
-  if (copies != kAllCopies) return;
+  if (copies != kAll) return;
   const std::string tp = cell(cells, "tp");
   const std::int64_t ranks = tp.empty() ? 1 : parse_count("tp", tp, 1, kMaxWays);
   const int devices = GpuCatalog().load(cell(cells, "system")).spec.devices;
@@ -121,6 +128,19 @@ std::string phase_of(const CellMap& cells) {
   return cell(cells, "output_len").empty() ? kForward : kDecode;
 }
 
+// A benchmark of prompts generates 0 tokens: its time is that of the first token. One of tokens has
+// prompts of 0: generation starts at one token, that of the beginning. The tokens of a prompt
+// alone; 0 for other rows.
+std::int64_t read_one_side(CellMap& cells) {
+  if (phase_of(cells) != kDecode) return 0;
+  const std::string prompt = cell(cells, "input_len");
+  const std::string answer = cell(cells, "output_len");
+  if (prompt == kNoTokens && answer != kNoTokens && !answer.empty()) cells["input_len"] = kOneToken;
+  if (answer != kNoTokens || prompt == kNoTokens || prompt.empty()) return 0;
+  cells["output_len"] = kOneToken;
+  return parse_count("input_len", prompt, 1, kMaxTokens);
+}
+
 void read_lengths(const CellMap& cells, Request& request) {
   const std::string phase = phase_of(cells);
   if (!is_one_of(phase, {kForward, kDecode, kDiffusion, kTrainStep})) {
@@ -146,6 +166,13 @@ void read_lengths(const CellMap& cells, Request& request) {
   }
 }
 
+// "rate_of: gpu" of a rule: the row divides its rate by the GPUs that make it.
+double rate_scale(const CellMap& cells, std::int64_t prompt_tokens, const Request& request) {
+  const double scale = prompt_tokens > 0 ? static_cast<double>(prompt_tokens) : 1;
+  if (cell(cells, "rate_of") != kOfGpu) return scale;
+  return scale / (std::max(1, request.tp) * std::max(1, request.pp) * std::max(1, request.dp));
+}
+
 std::string read_engine(const CellMap& cells) {
   std::string engine = cell(cells, "engine");
   if (engine.empty() || phase_of(cells) == kDecode) return engine;
@@ -167,7 +194,7 @@ CellMap RowReader::cells_of(const CsvRow& row) const {
   for (std::size_t i = 0; i < columns_.size(); ++i) cells[columns_[i]] = trim(row[i]);
   if (published_) {
     published_->complete(cells);
-    give_every_gpu_a_copy(cells);
+    use_all_gpus(cells);
   }
   return cells;
 }
@@ -177,7 +204,8 @@ RowReader::Question RowReader::question(const CsvRow& row) const {
     throw UserError("tables of kind " + layout_.name +
                     " hold kernels, not networks; they are answered without a request");
   }
-  const CellMap cells = cells_of(row);
+  CellMap cells = cells_of(row);
+  const std::int64_t prompt_tokens = read_one_side(cells);
   Request request = defaults_;
   request.system = cell(cells, "system");
   request.workload = cell(cells, "workload");
@@ -190,7 +218,8 @@ RowReader::Question RowReader::question(const CsvRow& row) const {
   count_joined_cores(request);
   give_newest_host(cells, request);
   check_request(request);
-  return {std::move(request), read_engine(cells)};
+  const double scale = rate_scale(cells, prompt_tokens, request);
+  return {std::move(request), read_engine(cells), scale};
 }
 
 namespace {

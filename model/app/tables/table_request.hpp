@@ -24,9 +24,12 @@ class RowReader {
   // `engine` ("vllm@0.3"), or that the software of a published one is; "": calls of the network
   // alone. UserError that names the column, the cell and what would be right; also when no device
   // model answers this kind of table.
+  // Published rates are `rate_scale` times those of the whole system: of the prompt alone, whose
+  // tokens they count, or of one GPU.
   struct Question {
     Request request;
     std::string engine;
+    double rate_scale = 1;
   };
   Question question(const CsvRow& row) const;
   Request request(const CsvRow& row) const { return question(row).request; }

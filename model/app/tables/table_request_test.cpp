@@ -49,6 +49,39 @@ TEST(RowReader, ANewestHostTakesItsLibrarysOwnTimeBesideAnOldBoard) {
   EXPECT_THAT(set_by("trtllm", "newest"), IsEmpty());  // no host launches its kernels
 }
 
+// As llama-bench writes them: pp reads a prompt, tg generates from nothing.
+TEST(RowReader, ZeroTokensOfOneSideLeaveTheOtherAlone) {
+  const CsvRow header = {"system", "workload", "phase", "input_len", "output_len"};
+  const RowReader reader(recognise_table(header, "t.csv"), header, Request());
+  const auto question = [&reader](const char* input, const char* output) {
+    return reader.question({"h100-sxm", "Llama-3-8B", "decode", input, output});
+  };
+  EXPECT_EQ(question("512", "0").request.output_len, 1);
+  EXPECT_EQ(question("512", "0").rate_scale, 512);
+  EXPECT_EQ(question("0", "1024").request.input_len, 1);
+  EXPECT_EQ(question("0", "1024").rate_scale, 1);
+  EXPECT_EQ(question("512", "64").rate_scale, 1);
+  EXPECT_THROW(question("0", "0"), UserError);
+}
+
+TEST(RowReader, RatesOfOneGpuAreDividedByThoseOfACopy) {
+  const CsvRow header = {"system", "workload", "input_len", "output_len",
+                         "tp",     "pp",       "rate_of",   "software"};
+  const RowReader reader(recognise_table(header, "t.csv"), header, Request());
+  const auto scale = [&reader](const char* tp, const char* of) {
+    return reader.question({"h100-sxm-x4", "Llama-3-8B", "8", "8", tp, "", of, "x"}).rate_scale;
+  };
+  EXPECT_EQ(scale("4", "gpu"), 0.25);
+  EXPECT_EQ(scale("4", ""), 1);
+}
+
+TEST(RowReader, LayersOnAllGpusAreAPipeline) {
+  const CsvRow header = {"system", "workload", "input_len", "output_len", "pp", "software"};
+  const RowReader reader(recognise_table(header, "t.csv"), header, Request());
+  EXPECT_EQ(reader.request({"rtx-3090-x4", "Llama-3-8B", "8", "8", "all", "x"}).pp, 4);
+  EXPECT_EQ(reader.request({"rtx-3090-x4", "Llama-3-8B", "8", "8", "2", "x"}).pp, 2);
+}
+
 TEST(RowReader, AnEngineIsAboutGenerations) {
   const CsvRow header = {"system", "workload", "input_len", "output_len", "engine"};
   const RowReader reader(recognise_table(header, "t.csv"), header, Request());

@@ -86,7 +86,7 @@ TEST(AttentionKernels, WhatIsNotFittedComesFromTheNearestAndIsNoted) {
   Setting setting;
   setting.gpu = "a100-sxm";
   EXPECT_EQ(map(kPrompt, setting).note, "");
-  EXPECT_THAT(map(kToken, setting).note, HasSubstr("sglang generation bf16 bf16 on a100-sxm"));
+  EXPECT_THAT(map(kToken, setting).note, HasSubstr("vllm generation bf16 bf16 on a100-sxm"));
   AttentionDimensions encoder = kPrompt;
   encoder.causal = false;
   EXPECT_THAT(map(encoder, setting).note, HasSubstr("trtllm context bf16 bf16 on a100-sxm"));

@@ -51,6 +51,7 @@ Grid PassKernels::kernel_of(const PassWork& work, const std::optional<Chosen>& c
     kernel.dram_rate = products_.dram_rate();
     kernel.l2_rate = products_.l2_rate();
   }
+  if (work.operation == "Softmax") passes /= factors_.library().softmax_share;
   kernel.name = work.name;
   kernel.launch = products_.factors().launch;
   kernel.dram_bytes = work.dram * passes;

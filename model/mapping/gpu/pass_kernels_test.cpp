@@ -77,6 +77,17 @@ TEST(PassKernels, PyTorchGivesEveryRowOfANormAThreadBlock) {
   EXPECT_THAT(pytorch.map(short_rows).note, HasSubstr("pytorch norm fp32"));
 }
 
+// An element of a mask for every score: three accesses for two, of a softmax alone.
+TEST(PassKernels, ASoftmaxThatReadsAMaskMovesHalfAsMuchAgain) {
+  Passes plain("a100-sxm", "", "deepspeed");
+  Passes masked("a100-sxm", "", "fastertransformer");
+  const auto bytes = [](Passes& passes, const char* operation) {
+    return passes.map(work_of(operation, 2, 65536)).program.kernels.front().l2_bytes.value();
+  };
+  EXPECT_NEAR(bytes(masked, "Softmax") / bytes(plain, "Softmax"), 1.5, 0.01);
+  EXPECT_EQ(bytes(masked, "Gelu"), bytes(plain, "Gelu"));
+}
+
 TEST(PassKernels, ANormTakesLongerThanACopyAndMoreRowsMoreTime) {
   Passes a100("a100-sxm", "");
   EXPECT_GT(a100.time(work_of("RmsNorm", 2, 8192)), a100.time(work_of("Add", 2, 8192)));

@@ -343,7 +343,11 @@ std::vector<std::string> attention_tables(const std::string& architecture,
   const std::string rest = ' ' + std::string(to_string(shape.phase)) + ' ' +
                            table_type(type.query_bytes) + ' ' + table_type(type.key_bytes);
   std::vector<std::string> tables = {kernels + rest, before_dash(kernels) + rest};
-  for (const std::string& other : kernel_libraries().choice().attention) {
+  const KernelChoice& choice = kernel_libraries().choice();
+  const auto own = choice.attention_of_tokens.find(architecture);
+  const bool is_own =
+      shape.phase == AttentionPhase::kGeneration && own != choice.attention_of_tokens.end();
+  for (const std::string& other : is_own ? own->second : choice.attention) {
     tables.push_back(other + rest);
   }
   return tables;

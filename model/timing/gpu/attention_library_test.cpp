@@ -63,6 +63,23 @@ TEST(AttentionLibrary, FlashAttention2DividesOnlySharedKeysWithoutAWindow) {
   EXPECT_FALSE(regroups(library, shape));
 }
 
+// Where a library has no table, others stand in: in another order for tokens on Ampere.
+TEST(AttentionLibrary, WhichTablesStandInDependsOnTheChip) {
+  AttentionShape shape;
+  const AttentionType type{"bf16", 2, 2};
+  const auto second = [&](const char* architecture, AttentionPhase phase) {
+    shape.phase = phase;
+    const std::vector<std::string> tables = attention_tables(architecture, "trtllm", type, shape);
+    for (const std::string& table : tables) {
+      if (table.rfind("trtllm", 0) != 0) return table.substr(0, table.find(' '));
+    }
+    return std::string();
+  };
+  EXPECT_EQ(second("ampere", AttentionPhase::kGeneration), "vllm");
+  EXPECT_EQ(second("ampere", AttentionPhase::kContext), "sglang");
+  EXPECT_EQ(second("hopper", AttentionPhase::kGeneration), "sglang");
+}
+
 TEST(AttentionLibrary, TilesFollowTheWidthOfAHead) {
   const auto tile = [](const char* architecture, const char* kernels, std::int64_t width,
                        const AttentionType& type) {

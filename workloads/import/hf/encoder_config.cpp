@@ -152,6 +152,26 @@ void read_nomic(JsonFields& fields, ModelConfig* config) {
       config->head == Head::kMaskedLm ? config->activation : Activation::kTanh;
 }
 
+// XLNet. Positions are relative, so the weights set no limit.
+void read_xlnet(JsonFields& fields, ModelConfig* config) {
+  config->layers = fields.size("n_layer", kMaxLayers);
+  config->hidden = config->embedding = fields.size("d_model", kMaxWidth);
+  config->heads = fields.size("n_head", kMaxHeads);
+  config->intermediate = fields.size("d_inner", kMaxWidth);
+  config->vocab = fields.size("vocab_size", kMaxVocab);
+  config->activation = read_activation(fields, "ff_activation");
+  config->position_kind = Positions::kRelative;
+  config->max_seq_len = kMaxSequence;
+  config->qkv_bias = config->attention_bias = false;
+  const std::int64_t columns = fields.size_or("d_head", kMaxWidth, 0);
+  if (columns > 0 && columns * config->heads != config->hidden)
+    fields.problem("d_head", "times n_head is not d_model");
+  if (fields.text_or("attn_type", "bi") != "bi")
+    fields.problem("attn_type", "only 'bi' can be imported: every token sees all");
+  if (fields.flag_or("untie_r", true) == false)
+    fields.problem("untie_r", "only true can be imported: layers have biases of their own");
+}
+
 }  // namespace
 
 std::vector<ModelType> encoder_model_types() {
@@ -166,6 +186,7 @@ std::vector<ModelType> encoder_model_types() {
       {"distilbert", "DistilBert", encoder_heads(Head::kNone), read_distilbert, true},
       {"albert", "Albert", encoder_heads(Head::kPooler), read_albert, true},
       {"electra", "Electra", electra_heads, read_electra, true},
+      {"xlnet", "XLNet", {{"Model", Head::kNone}}, read_xlnet, false},
       {"nomic_bert", "NomicBert", {{"Model", Head::kNone}}, read_nomic, true},
       {"modernbert", "ModernBert", {{"Model", Head::kNone}, kMaskedLmHead}, read_modern, true},
   };

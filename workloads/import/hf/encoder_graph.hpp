@@ -12,4 +12,7 @@ namespace foretell {
 // the scores (0 or a large negative number).
 Graph build_encoder(const ModelConfig& config, const Binding& binding);
 
+// In relative_encoder_graph.cpp: XLNet.
+Graph build_relative_encoder(const ModelConfig& config, const Binding& binding);
+
 }  // namespace foretell

@@ -75,6 +75,14 @@ struct TowerConfig {
 };
 
 // Networks that look at images.
+// MobileNetV3: lists by block, numbers from 1.
+struct VisionBlocks {
+  std::vector<std::int64_t> kernels;   // sides of the depthwise windows
+  std::vector<std::int64_t> inner;     // channels of the depthwise part
+  std::vector<std::int64_t> weighted;  // numbers of the blocks that weight their channels
+  std::int64_t swish_from = 1;         // the first block with hard swish; before, ReLU
+};
+
 struct VisionConfig {
   std::int64_t image_size = 0;        // pixels along each side, when the run does not say
   std::int64_t image_width = 0;       // where images are not square; image_size is their height
@@ -85,12 +93,15 @@ struct VisionConfig {
   bool bottleneck = false;            // ResNet: blocks of three convolutions instead of two
   std::int64_t patch = 0;             // side of the patches that a transformer takes as tokens
   std::vector<std::int64_t> strides;  // MobileNet: of the first block of each stage
-  std::int64_t expansion = 1;  // MobileNet, Swin: channels inside a block per channel outside
+  std::int64_t expansion = 1;  // MobileNet, Swin: channels inside a block per channel outside;
+                               // ResNet: how many times wider the inside is than the usual
   std::int64_t window = 0;     // Swin: tokens along a side that look at each other
   std::vector<std::int64_t> stage_heads;  // Swin: of attention in each stage
   std::int64_t growth = 0;                // DenseNet: channels that a layer adds
   std::int64_t stages = 0;                // OpenPose: how often the result is looked at again
   std::int64_t second_labels = 0;         // OpenPose: channels of the other of the two results
+  std::int64_t token_intermediate = 0;    // Mixer: width of the parts over tokens
+  VisionBlocks blocks = {};               // MobileNetV3
   TowerConfig tower = {};                 // DINO: its gate, biases and registers
 };
 

@@ -1,5 +1,7 @@
 // config.json of networks that look at images. ResNet's is that of the transformers library; VGG,
-// U-Net and YOLO v4 have none, so theirs has the fields that ResNet's has.
+// U-Net, YOLO v4 and v5 and MobileNetV3 have none, so theirs has the fields that ResNet's has.
+#include <utility>
+
 #include "workloads/import/hf/config_readers.hpp"
 
 namespace foretell {
@@ -30,6 +32,7 @@ void read_resnet(JsonFields& fields, ModelConfig* config) {
   if (block != "basic" && block != "bottleneck")
     fields.problem("layer_type", "is '" + block + "'; it must be basic or bottleneck");
   config->vision.bottleneck = block == "bottleneck";
+  config->vision.expansion = fields.size_or("width_factor", kMaxBlocks, 1);
 }
 
 void read_vgg(JsonFields& fields, ModelConfig* config) {
@@ -59,6 +62,39 @@ void read_mobilenet(JsonFields& fields, ModelConfig* config) {
   config->vision.expansion = fields.size_or("expand_ratio", kMaxBlocks, 6);
 }
 
+// A stage of each width; its first block counts for the paths that join them, too.
+void read_yolov5(JsonFields& fields, ModelConfig* config) {
+  read_image(fields, config);
+  read_stages(fields, config);
+  if (config->vision.depths.size() < 2)
+    fields.problem("depths", "must have two stages or more: those after the first are looked at");
+}
+
+void read_yolov5_seg(JsonFields& fields, ModelConfig* config) {
+  read_yolov5(fields, config);
+  config->vision.second_labels = fields.size("num_prototypes", kMaxWidth);
+}
+
+// Lists have an entry for each block; blocks are numbered from 1.
+void read_mobilenet_v3(JsonFields& fields, ModelConfig* config) {
+  read_image(fields, config);
+  VisionConfig& vision = config->vision;
+  vision.widths = fields.sizes("hidden_sizes", kMaxWidth);
+  vision.strides = fields.sizes("strides", kMaxPixels);
+  vision.blocks.inner = fields.sizes("expanded_sizes", kMaxWidth);
+  vision.blocks.kernels = fields.sizes("kernel_sizes", kMaxPixels);
+  for (const auto& [key, list] :
+       {std::pair{"strides", &vision.strides}, std::pair{"expanded_sizes", &vision.blocks.inner},
+        std::pair{"kernel_sizes", &vision.blocks.kernels}}) {
+    if (list->size() != vision.widths.size())
+      fields.problem(key, "has another number of blocks than hidden_sizes");
+  }
+  vision.blocks.weighted = fields.sizes("weighted_blocks", kMaxBlocks);
+  vision.blocks.swish_from = fields.size("hard_swish_from", kMaxBlocks);
+  config->embedding = fields.size("embedding_size", kMaxWidth);
+  config->intermediate = fields.size("last_size", kMaxWidth);
+}
+
 void read_densenet(JsonFields& fields, ModelConfig* config) {
   read_image(fields, config);
   config->vision.depths = fields.sizes("depths", kMaxBlocks);
@@ -81,7 +117,11 @@ std::vector<ModelType> vision_model_types() {
           {"timm_vgg", "TimmVGG", heads, read_vgg, false},
           {"unet", "UNet", {{"Model", Head::kNone}}, read_unet, false},
           {"yolov4", "YoloV4", {{"Model", Head::kNone}}, read_yolo, false},
+          {"yolov5", "YoloV5", {{"Model", Head::kNone}}, read_yolov5, false},
+          {"yolov5_seg", "YoloV5Seg", {{"Model", Head::kNone}}, read_yolov5_seg, false},
+          {"yolov5_cls", "YoloV5Cls", heads, read_yolov5, false},
           {"mobilenet_v2", "MobileNetV2", heads, read_mobilenet, false},
+          {"mobilenet_v3", "MobileNetV3", heads, read_mobilenet_v3, false},
           {"densenet", "DenseNet", heads, read_densenet, false},
           {"inception_v3", "InceptionV3", heads, read_image, false},
           {"openpose", "OpenPose", {{"Model", Head::kNone}}, read_openpose, false}};

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "model/base/errors.hpp"
+#include "model/base/text.hpp"
 #include "workloads/import/hf/diffusion_graph.hpp"
 #include "workloads/import/hf/vision_transformer_graph.hpp"
 
@@ -12,9 +13,10 @@ namespace {
 
 constexpr std::int64_t kExpansion = 4;  // of a bottleneck's last convolution
 
-TensorId resnet_block(ImageBuilder* b, const std::string& name, TensorId x, std::int64_t width,
-                      bool bottleneck, std::int64_t stride) {
-  const std::int64_t inner = bottleneck ? width / kExpansion : width;
+TensorId resnet_block(const VisionConfig& vision, ImageBuilder* b, const std::string& name,
+                      TensorId x, std::int64_t width, std::int64_t stride) {
+  const bool bottleneck = vision.bottleneck;
+  const std::int64_t inner = bottleneck ? vision.expansion * width / kExpansion : width;
   TensorId y;
   if (bottleneck) {
     y = b->conv_norm(name + ".0", x, inner, {1, 1}, "Relu");
@@ -38,7 +40,7 @@ void build_resnet(const ModelConfig& config, ImageBuilder* b, TensorId image) {
     for (std::int64_t block = 0; block < vision.depths[stage]; ++block) {
       const std::string name = "stage." + std::to_string(stage) + "." + std::to_string(block);
       const std::int64_t stride = block == 0 && stage > 0 ? 2 : 1;
-      x = resnet_block(b, name, x, vision.widths[stage], vision.bottleneck, stride);
+      x = resnet_block(vision, b, name, x, vision.widths[stage], stride);
     }
   }
   x = b->flatten("flatten", b->op("pool", "GlobalAveragePool", {x}));
@@ -157,6 +159,8 @@ Graph build_convolutions(const ModelConfig& config, const Binding& binding) {
       build_vgg(config, &builder, image);
     if (config.model_type == "unet") build_unet(config, &builder, image);
     if (config.model_type == "yolov4") build_yolo(config, &builder, image);
+    if (starts_with(config.model_type, "yolov5")) build_yolov5(config, &builder, image);
+    if (config.model_type == "mobilenet_v3") build_mobilenetv3(config, &builder, image);
     if (config.model_type == "mobilenet_v2") build_mobilenet(config, &builder, image);
     if (config.model_type == "densenet") build_densenet(config, &builder, image);
     if (config.model_type == "inception_v3") build_inception(config, &builder, image);
@@ -174,8 +178,9 @@ struct Builder {
   std::string_view model_type;
   Graph (*build)(const ModelConfig& config, const Binding& binding);
 };
-constexpr std::array<Builder, 23> kBuilders{
+constexpr std::array<Builder, 24> kBuilders{
     {{"vit", build_vit},
+     {"mlp_mixer", build_mixer},
      {"clip", build_clip},
      {"clip_text_model", build_clip_text},
      {"dinov2", build_dinov2},

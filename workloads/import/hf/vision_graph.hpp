@@ -17,8 +17,12 @@ namespace foretell {
 // UserError where the image is too small for the network, or of a size that it does not take.
 Graph build_vision(const ModelConfig& config, const Binding& binding);
 
-// In yolo_graph.cpp.
+// In yolo_graph.cpp and yolov5_graph.cpp.
 void build_yolo(const ModelConfig& config, ImageBuilder* builder, TensorId image);
+void build_yolov5(const ModelConfig& config, ImageBuilder* builder, TensorId image);
+
+// In mobilenetv3_graph.cpp.
+void build_mobilenetv3(const ModelConfig& config, ImageBuilder* b, TensorId image);
 
 // In classifier_graph.cpp.
 void build_mobilenet(const ModelConfig& config, ImageBuilder* b, TensorId image);

@@ -66,8 +66,35 @@ INSTANTIATE_TEST_SUITE_P(
                       Known{"unet", 31'037'698, 0}, Known{"YOLO v4", 64'363'101, 0},
                       Known{"OpenPose", 52'311'446, 0}, Known{"mobilenet_v2", 3'504'872, 0.301},
                       Known{"densenet121", 7'978'856, 2.834},
-                      Known{"inception_v3", 23'834'568, 5.713}),
+                      Known{"inception_v3", 23'834'568, 5.713},
+                      Known{"wide_resnet50_2", 68'883'240, 11.398},
+                      Known{"wide_resnet101_2", 126'886'696, 22.753},
+                      Known{"mobilenetv3_large_100", 5'483'032, 0.217},
+                      Known{"mixer_b16_224", 59'880'472, 12.61}),
     test_name);
+
+// Parameters of the checkpoints before batch norms are folded; half of the FLOPs of the model
+// table.
+INSTANTIATE_TEST_SUITE_P(YoloFive, PublishedTotals,
+                         ::testing::Values(Known{"YOLOv5n", 1'872'157, 2.24},
+                                           Known{"YOLOv5s", 7'235'389, 8.25},
+                                           Known{"YOLOv5m", 21'190'557, 24.5},
+                                           Known{"YOLOv5l", 46'563'709, 54.55},
+                                           Known{"YOLOv5x", 86'749'405, 102.85}),
+                         test_name);
+
+// Millions of parameters as the model tables state them, to their last digit.
+TEST(YoloFive, LargerImagesMasksAndClassesHaveThePublishedParameters) {
+  const std::pair<const char*, double> published[] = {
+      {"YOLOv5n6", 3.2},     {"YOLOv5s6", 12.6},    {"YOLOv5m6", 35.7},   {"YOLOv5l6", 76.8},
+      {"YOLOv5x6", 140.7},   {"YOLOv5n-seg", 2.0},  {"YOLOv5s-seg", 7.6}, {"YOLOv5m-seg", 22.0},
+      {"YOLOv5l-seg", 47.9}, {"YOLOv5x-seg", 88.8}, {"YOLOv5n-cls", 2.5}, {"YOLOv5s-cls", 5.4},
+      {"YOLOv5m-cls", 12.9}, {"YOLOv5l-cls", 26.5}, {"YOLOv5x-cls", 48.1}};
+  for (const auto& [name, millions] : published) {
+    const auto count = static_cast<double>(image_graph(name).parameter_count()) / 1e6;
+    EXPECT_NEAR(count, millions, 0.1) << name;
+  }
+}
 
 // A ViT as torchvision states it; CLIP with its texts; Perceiver IO by the FLOPs of its paper (407
 // and 369 billion, two per multiply-accumulate); parameters of the checkpoints.

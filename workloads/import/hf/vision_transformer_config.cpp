@@ -67,6 +67,19 @@ void read_vit(JsonFields& fields, ModelConfig* config) {
   config->labels = fields.size_or("num_labels", kMaxWidth, named > 0 ? named : 2);
 }
 
+// MLP-Mixer (Tolstikhin et al. 2021), as timm sizes it; no library writes a config.json of it.
+void read_mixer(JsonFields& fields, ModelConfig* config) {
+  read_pixels(fields, config);
+  read_patch(fields, config);
+  config->layers = fields.size("num_hidden_layers", kMaxLayers);
+  config->hidden = fields.size("hidden_size", kMaxWidth);
+  config->intermediate = fields.size("intermediate_size", kMaxWidth);
+  config->vision.token_intermediate = fields.size("token_intermediate_size", kMaxWidth);
+  config->activation = read_activation(fields, "hidden_act");
+  config->heads = 1;
+  config->labels = fields.size_or("num_labels", kMaxWidth, 1000);
+}
+
 // The feed-forward part is given as a multiple of the width.
 void read_dinov2(JsonFields& fields, ModelConfig* config) {
   constexpr std::int64_t kMaxRatio = 64;
@@ -242,6 +255,7 @@ std::vector<ModelType> vision_transformer_model_types() {
        {{"ForImageClassification", Head::kSequence}, {"Model", Head::kPooler}},
        read_vit,
        false},
+      {"mlp_mixer", "MLPMixer", {{"ForImageClassification", Head::kNone}}, read_mixer, false},
       {"dinov2", "Dinov2", {{"Model", Head::kNone}}, read_dinov2, false},
       {"dinov3_vit", "DINOv3ViT", {{"Model", Head::kNone}}, read_dinov3, false},
       {"swin",

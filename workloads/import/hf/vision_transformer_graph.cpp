@@ -150,6 +150,35 @@ Graph build_siglip_tower(const ModelConfig& config, const Binding& binding) {
   return std::move(block.graph());
 }
 
+// Two parts in turn: one over the tokens of each channel, one over the channels of each token.
+Graph build_mixer(const ModelConfig& config, const Binding& binding) {
+  BlockBuilder block(config.name);
+  TensorId x = plain_patches(&block, config, binding, true);
+  const auto turned = [&](const std::string& name, TensorId y) {
+    return block.op(name, "Transpose", {y}, {{"perm", Shape{0, 2, 1}}});
+  };
+  const auto fed = [&](const std::string& name, TensorId y, std::int64_t inner) {
+    const std::int64_t outer = block.shape(y).back();
+    y = block.activation(name + ".activation", block.linear(name + ".intermediate", y, inner),
+                         config.activation);
+    return block.linear(name + ".output", y, outer);
+  };
+  for (std::int64_t i = 0; i < config.layers; ++i) {
+    const std::string scope = "mixer." + std::to_string(i);
+    block.enter(scope, scope, static_cast<std::int32_t>(i));
+    const TensorId channels = turned("tokens.turn", block.layer_norm("tokens.norm", x));
+    const TensorId mixed = fed("tokens", channels, config.vision.token_intermediate);
+    x = block.op("tokens.residual", "Add", {turned("tokens.turn_back", mixed), x});
+    const TensorId wide =
+        fed("channels", block.layer_norm("channels.norm", x), config.intermediate);
+    x = block.op("channels.residual", "Add", {wide, x});
+  }
+  block.enter("head");
+  x = block.op("mean", "ReduceMean", {block.layer_norm("norm", x)}, {{"axis", std::int64_t{1}}});
+  block.graph().mark_output(block.linear("classifier", x, config.labels));
+  return std::move(block.graph());
+}
+
 Graph build_siglip(const ModelConfig& config, const Binding& binding) {
   BlockBuilder block(config.name);
   const TextConfig& text = config.text;

@@ -14,6 +14,7 @@
 namespace foretell {
 
 // UserError where the size of the images does not fit the network.
+Graph build_mixer(const ModelConfig& config, const Binding& binding);
 Graph build_vit(const ModelConfig& config, const Binding& binding);
 Graph build_clip(const ModelConfig& config, const Binding& binding);
 Graph build_clip_text(const ModelConfig& config, const Binding& binding);

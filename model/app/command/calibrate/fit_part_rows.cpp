@@ -9,13 +9,15 @@ FitPartRows::FitPartRows(const std::string& table, const std::vector<std::string
     : path_(table),
       table_(table),
       layout_(recognise_table(table_.header(), table)),
-      part_(row_part(layout_, table_.header())) {
+      part_(row_part(layout_, table_.header())),
+      contradicted_times_(ContradictedTimes::load(table, layout_, table_.header())) {
   for (const std::string& condition : where) filter_.require(condition, table_.header());
 }
 
 bool FitPartRows::next(CsvRow& row) {
   while (table_.next(row)) {
     if (!filter_.accepts(row) || part_(row) != Part::kFit) continue;
+    if (contradicted_times_.reason(table_.line())) continue;
     ++rows_;
     return true;
   }
