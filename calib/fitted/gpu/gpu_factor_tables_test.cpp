@@ -10,6 +10,7 @@
 #include "calib/fitted/gpu/gpu_factors.hpp"
 #include "calib/fitted/shared/factors_folder.hpp"
 #include "hw/spec/gpu/gpu_catalog.hpp"
+#include "hw/spec/gpu/kernel_library.hpp"
 #include "model/base/errors.hpp"
 #include "model/config/document.hpp"
 #include "reports/record/testing/message_of.hpp"
@@ -53,6 +54,15 @@ TEST(GpuFactorTables, ANamedFolderCountsBeforeTheStandardOne) {
   EXPECT_EQ(standard.tables()->note(), "");
   EXPECT_THAT(own.tables()->note(), AllOf(HasSubstr("factors of attention are those of"),
                                           HasSubstr("none of gemm, collective, operator")));
+}
+
+// A library whose kernels for small sums were measured has these in its networks, too.
+TEST(GpuFactorTables, NetworksHaveTheSumsOfTheirOwnLibrary) {
+  const GpuFactorTables tables({factors_folder()});
+  for (const std::string id : {"vllm", "sglang", "trtllm"}) {
+    ASSERT_TRUE(tables.kernels("collective").knows(id + "_custom graph")) << id;
+    EXPECT_EQ(kernel_libraries().of_networks(id).custom_sums, id + "_custom");
+  }
 }
 
 TEST(GpuFactorTables, EveryKindIsTakenFromTheFolder) {
