@@ -2,8 +2,8 @@
 // rows do not say (hw/engines/recipes/published_networks.yaml, and neuron_networks.yaml of tables
 // that state a release of the vendor's compiler).
 //
-//   networks: {"BERT large": bert-large-uncased}   # "BERT-Large" and "bert_large" are the same
-//   name rules:
+//   networks: {"BERT large": bert-large-uncased}   # also "BERT-Large" and "bert_large"
+//   rules:
 //     - when: {software: "TensorRT*", source: [not, "mlcommons/*"]}   # patterns of the shell
 //       set: {launch: graph}             # cells that the row leaves empty; "{version}" is that of
 //                                        # the column `version`
@@ -11,8 +11,8 @@
 //                                        # that made it says otherwise
 //       share: {seq_len: 0.5}            # of what the row states: the tokens that are not padding
 //       times: {batch: 4}                # of what the row states: hypotheses of a beam
-//       network: vit_base_patch16_384    # the workload, in place of the one that the name stands
-//       for refuse: what the row is about    # no prediction is of the same thing
+//       network: vit_base_patch16_384    # in place of the workload that the name stands for
+//       refuse: what the row is about    # no prediction is of the same thing
 #pragma once
 
 #include <cstdint>
