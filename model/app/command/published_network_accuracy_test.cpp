@@ -27,8 +27,8 @@ class PublishedNetworkAccuracy : public PublishedNeuronRows {
 
 TEST_F(PublishedNetworkAccuracy, EnginesOfBert) {
   const ValidatedErrors call = errors("call_ms", rows_of("judge", "software=TensorRT"));
-  EXPECT_GE(call.rows, 40);
-  EXPECT_LE(call.mape, 0.13);
+  EXPECT_GE(call.rows, 160);
+  EXPECT_LE(call.mape, 0.16);
   EXPECT_LE(std::abs(call.bias), 0.08);
 }
 
