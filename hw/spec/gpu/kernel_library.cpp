@@ -10,6 +10,7 @@
 #include "hw/spec/shared/data_folder.hpp"
 #include "hw/spec/shared/provenance.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/text.hpp"
 #include "model/config/unit_text.hpp"
 
 namespace foretell {

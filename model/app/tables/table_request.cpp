@@ -24,7 +24,7 @@ constexpr const char* kForward = "forward";
 constexpr const char* kDecode = "decode";
 constexpr const char* kDiffusion = "diffusion";
 constexpr const char* kTrainStep = "train-step";
-constexpr const char* kAll = "all";
+constexpr const char* kAllCopies = "all";
 constexpr const char* kNoTokens = "0";
 constexpr const char* kOneToken = "1";
 constexpr const char* kOfGpu = "gpu";
@@ -85,14 +85,10 @@ std::string read_dtype(const CellMap& cells) {
   return with_weights(weight, compute);
 }
 
-// "dp: all" of a rule: a copy on as many GPUs of the system as there are for it. "pp: all": each
-// GPU has layers of its own.
-void use_all_gpus(CellMap& cells) {
-  if (cell(cells, "pp") == kAll) {
-    cells["pp"] = std::to_string(GpuCatalog().load(cell(cells, "system")).spec.devices);
-  }
+// "dp: all" of a rule: a copy on as many GPUs of the system as there are for it.
+void give_every_gpu_a_copy(CellMap& cells) {
   std::string& copies = cells["dp"];
-  if (copies != kAll) return;
+  if (copies != kAllCopies) return;
   const std::string tp = cell(cells, "tp");
   const std::int64_t ranks = tp.empty() ? 1 : parse_count("tp", tp, 1, kMaxWays);
   const int devices = GpuCatalog().load(cell(cells, "system")).spec.devices;
@@ -194,7 +190,7 @@ CellMap RowReader::cells_of(const CsvRow& row) const {
   for (std::size_t i = 0; i < columns_.size(); ++i) cells[columns_[i]] = trim(row[i]);
   if (published_) {
     published_->complete(cells);
-    use_all_gpus(cells);
+    give_every_gpu_a_copy(cells);
   }
   return cells;
 }

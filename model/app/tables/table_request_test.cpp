@@ -75,13 +75,6 @@ TEST(RowReader, RatesOfOneGpuAreDividedByThoseOfACopy) {
   EXPECT_EQ(scale("4", ""), 1);
 }
 
-TEST(RowReader, LayersOnAllGpusAreAPipeline) {
-  const CsvRow header = {"system", "workload", "input_len", "output_len", "pp", "software"};
-  const RowReader reader(recognise_table(header, "t.csv"), header, Request());
-  EXPECT_EQ(reader.request({"rtx-3090-x4", "Llama-3-8B", "8", "8", "all", "x"}).pp, 4);
-  EXPECT_EQ(reader.request({"rtx-3090-x4", "Llama-3-8B", "8", "8", "2", "x"}).pp, 2);
-}
-
 TEST(RowReader, AnEngineIsAboutGenerations) {
   const CsvRow header = {"system", "workload", "input_len", "output_len", "engine"};
   const RowReader reader(recognise_table(header, "t.csv"), header, Request());

@@ -1,5 +1,7 @@
 #include "workloads/import/hf/vision_graph.hpp"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <string_view>
 
@@ -148,12 +150,26 @@ void build_unet(const ModelConfig& config, ImageBuilder* b, TensorId image) {
   b->graph().mark_output(b->conv("out", x, config.labels, {1, 1}, true));
 }
 
+// Paths of detectors join images that were halved and made twice as large again: each half is
+// whole.
+void check_halves(const ModelConfig& config, std::int64_t side) {
+  std::size_t halvings = 0;
+  if (config.model_type == "yolov4") halvings = config.vision.depths.size();
+  if (config.model_type == "yolov5" || config.model_type == "yolov5_seg")
+    halvings = config.vision.depths.size() + 1;
+  const std::int64_t step = std::int64_t{1} << halvings;
+  if (side % step == 0) return;
+  throw UserError(fmt::format("--image-size must be a multiple of {}, as it is halved {} times",
+                              step, halvings));
+}
+
 Graph build_convolutions(const ModelConfig& config, const Binding& binding) {
   const std::int64_t side = binding.image_size > 0 ? binding.image_size : config.vision.image_size;
   ImageBuilder builder(config.name);
   const TensorId image = builder.graph().add_input(
       "image", {binding.batch, config.vision.channels, side, side}, DType::kFp32);
   try {
+    check_halves(config, side);
     if (config.model_type == "resnet") build_resnet(config, &builder, image);
     if (config.model_type == "vgg" || config.model_type == "timm_vgg")
       build_vgg(config, &builder, image);

@@ -312,6 +312,10 @@ TEST(Vision, SizesThatDoNotFitAreRefused) {
   };
   EXPECT_THAT(message("vgg16", 256), HasSubstr("--image-size must be 224"));
   EXPECT_THAT(message("UNet", 100), HasSubstr("multiple of 16"));
+  EXPECT_THAT(message("YOLO v4", 100), HasSubstr("multiple of 32"));
+  EXPECT_THAT(message("YOLOv5s", 100), HasSubstr("multiple of 32"));
+  EXPECT_THAT(message("YOLOv5s6", 672), HasSubstr("multiple of 64"));
+  EXPECT_EQ(message("YOLOv5s-cls", 100), "");
   EXPECT_THAT(message("vit-base-patch16-224", 384), HasSubstr("--image-size must be 224"));
   EXPECT_THAT(message("swin_tiny_patch4_window7_224", 256), HasSubstr("windows of 7 tokens"));
   EXPECT_THAT(message("vision-perceiver-conv", 384), HasSubstr("--image-size must be 224"));
