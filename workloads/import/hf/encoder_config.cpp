@@ -168,7 +168,7 @@ void read_xlnet(JsonFields& fields, ModelConfig* config) {
     fields.problem("d_head", "times n_head is not d_model");
   if (fields.text_or("attn_type", "bi") != "bi")
     fields.problem("attn_type", "only 'bi' can be imported: every token sees all");
-  if (fields.flag_or("untie_r", true) == false)
+  if (!fields.flag_or("untie_r", true))
     fields.problem("untie_r", "only true can be imported: layers have biases of their own");
 }
 
