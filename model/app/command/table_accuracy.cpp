@@ -130,8 +130,8 @@ class TableComparison {
                              : always()),
         contradictions_(layout_, table_.header(), ImportRules{}.tolerance),
         impossible_(ImpossibleTimes::load(layout_, table_.header())),
-        excess_(ExcessTimes::load(question.table, layout_, table_.header())),
-        contradicted_times_(ContradictedTimes::load(question.table, layout_, table_.header())),
+        excess_(excess_times(question.table, layout_, table_.header())),
+        contradicted_times_(contradicted_times(question.table, layout_, table_.header())),
         unstated_(UnstatedLoads::load(layout_, table_.header())),
         call_(has_column(table_.header(), kCallColumn)
                   ? std::optional<std::size_t>(find_column(table_.header(), kCallColumn))
@@ -356,8 +356,8 @@ class TableComparison {
   RowTest judges_interval_;
   Contradictions contradictions_;
   ImpossibleTimes impossible_;
-  ExcessTimes excess_;
-  ContradictedTimes contradicted_times_;
+  UncountedLines excess_;
+  UncountedLines contradicted_times_;
   UnstatedLoads unstated_;
   std::optional<std::size_t> call_;  // its column
   SampleCollector collector_;

@@ -3,15 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
+#include <utility>
+#include <vector>
 
 #include "hw/spec/gpu/gpu_catalog.hpp"
 #include "model/app/tables/row_filter.hpp"
-#include "model/base/data_root.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/number_text.hpp"
 #include "model/base/text.hpp"
-#include "model/config/document.hpp"
 #include "model/config/node_number.hpp"
 
 namespace foretell {
@@ -43,13 +44,7 @@ struct Runs {
 RateRule read_rate_rule(const Node& item) {
   item.only_keys({"table", "differ", "times", "why"}, "rules");
   RateRule rule;
-  const Node& table = item.required("table", "");
-  rule.table = table.as_text("table");
-  std::vector<std::string> known;
-  for (const TableLayout& layout : table_layouts()) known.push_back(layout.name);
-  if (std::find(known.begin(), known.end(), rule.table) == known.end()) {
-    throw UserError(table.where() + ": " + unknown_name("kind of table", rule.table, known).what());
-  }
+  rule.table = table_of_rule(item);
   for (const Node& column : item.required("differ", "").items)
     rule.differ.insert(column.as_text("differ"));
   rule.times = required_number(item, "times", kLeastContradiction, kMostContradiction);
@@ -124,16 +119,14 @@ bool has_rate_columns(const CsvRow& header) {
 
 }  // namespace
 
-ContradictedTimes ContradictedTimes::parse(const std::string& text, const std::string& shown_as,
-                                           const std::string& table, const TableLayout& layout,
-                                           const CsvRow& header) {
-  const Node root = parse_document(text, shown_as);
-  root.only_keys({"rules"}, "");
-  ContradictedTimes times;
-  for (const Node& item : root.required("rules", "").items) {
+UncountedLines parse_contradicted_times(const std::string& text, const std::string& shown_as,
+                                        const std::string& table, const TableLayout& layout,
+                                        const CsvRow& header) {
+  UncountedLines lines;
+  each_rule(text, shown_as, [&](const Node& item) {
     const RateRule rule = read_rate_rule(item);
-    if (rule.table != layout.name || !has_rate_columns(header)) continue;
-    times.whys_.push_back(fmt::format(
+    if (rule.table != layout.name || !has_rate_columns(header)) return;
+    lines.begin(fmt::format(
         "call_ms: more than {:g} times longer or shorter than the published rate of the same run "
         "leaves a batch: {}",
         rule.times, rule.why));
@@ -145,23 +138,17 @@ ContradictedTimes ContradictedTimes::parse(const std::string& text, const std::s
                         [&runs = runs, call_ms = call_ms, &rule](const auto& rate) {
                           return agree(runs, call_ms, rate.second, rule.times);
                         });
-        if (!is_confirmed) times.lines_.emplace(line, times.whys_.size() - 1);
+        if (!is_confirmed) lines.add(line);
       }
     }
-  }
-  return times;
+  });
+  return lines;
 }
 
-ContradictedTimes ContradictedTimes::load(const std::string& table, const TableLayout& layout,
-                                          const CsvRow& header) {
-  const auto path = data_root() / "calib" / "validate" / "contradicted_times.yaml";
-  return parse(read_text_file(path), path.filename().string(), table, layout, header);
-}
-
-std::optional<std::string> ContradictedTimes::reason(std::size_t line) const {
-  const auto found = lines_.find(line);
-  if (found == lines_.end()) return std::nullopt;
-  return whys_[found->second];
+UncountedLines contradicted_times(const std::string& table, const TableLayout& layout,
+                                  const CsvRow& header) {
+  const std::string file = "contradicted_times.yaml";
+  return parse_contradicted_times(rules_file(file), file, table, layout, header);
 }
 
 }  // namespace foretell

@@ -10,32 +10,21 @@
 // `differ` and what was measured, does not count.
 #pragma once
 
-#include <map>
-#include <optional>
 #include <string>
-#include <vector>
 
 #include "calib/validate/table_kind.hpp"
+#include "model/app/tables/uncounted_lines.hpp"
 #include "reports/record/csv.hpp"
 
 namespace foretell {
 
-class ContradictedTimes {
- public:
-  // Reads the whole table where a rule is for its kind and all columns are there. UserError with
-  // file:line for a rule that is wrong.
-  static ContradictedTimes load(const std::string& table, const TableLayout& layout,
-                                const CsvRow& header);
-  static ContradictedTimes parse(const std::string& text, const std::string& shown_as,
-                                 const std::string& table, const TableLayout& layout,
-                                 const CsvRow& header);
-
-  // Why the row that begins on a line of the table does not count; nothing where it does.
-  std::optional<std::string> reason(std::size_t line) const;
-
- private:
-  std::vector<std::string> whys_;
-  std::map<std::size_t, std::size_t> lines_;  // of rows that do not count, to the reason
-};
+// Reads the whole table where a rule is for its kind and all columns are there. UserError with
+// file:line for a rule that is wrong.
+UncountedLines contradicted_times(const std::string& table, const TableLayout& layout,
+                                  const CsvRow& header);
+// By the rules of a text.
+UncountedLines parse_contradicted_times(const std::string& text, const std::string& shown_as,
+                                        const std::string& table, const TableLayout& layout,
+                                        const CsvRow& header);
 
 }  // namespace foretell

@@ -29,7 +29,7 @@ std::vector<std::size_t> contradicted_lines(const std::vector<std::string>& rows
   file << to_csv(kRateHeader);
   for (const std::string& row : rows) file << row << "\n";
   file.close();
-  const ContradictedTimes times = ContradictedTimes::parse(
+  const UncountedLines times = parse_contradicted_times(
       rules, "r.yaml", path, recognise_table(kRateHeader, path), kRateHeader);
   std::vector<std::size_t> lines;
   for (std::size_t line = 2; line < rows.size() + 2; ++line) {

@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <optional>
+#include <vector>
 
 #include "model/app/tables/row_filter.hpp"
-#include "model/base/data_root.hpp"
-#include "model/base/errors.hpp"
 #include "model/base/number_text.hpp"
 #include "model/base/text.hpp"
-#include "model/config/document.hpp"
 #include "model/config/node_number.hpp"
 
 namespace foretell {
@@ -46,13 +46,7 @@ std::vector<std::string> named_columns(const Node& item, const char* key) {
 ExcessRule read_excess_rule(const Node& item) {
   item.only_keys({"table", "where", "sizes", "types", "times", "why"}, "rules");
   ExcessRule rule;
-  const Node& table = item.required("table", "");
-  rule.table = table.as_text("table");
-  std::vector<std::string> known;
-  for (const TableLayout& layout : table_layouts()) known.push_back(layout.name);
-  if (std::find(known.begin(), known.end(), rule.table) == known.end()) {
-    throw UserError(table.where() + ": " + unknown_name("kind of table", rule.table, known).what());
-  }
+  rule.table = table_of_rule(item);
   rule.where = item.required("where", "").as_text("where");
   rule.sizes = named_columns(item, "sizes");
   rule.types = named_columns(item, "types");
@@ -64,11 +58,8 @@ ExcessRule read_excess_rule(const Node& item) {
 bool knows_columns(const ExcessRule& rule, const CsvRow& header) {
   std::vector<std::string> columns = rule.sizes;
   columns.emplace_back(kTimedColumn);
-  for (const std::string& condition : split(rule.where, ',')) {
-    const std::size_t equals = condition.find('=');
-    if (equals != std::string::npos) columns.push_back(condition.substr(0, equals));
-  }
-  return std::all_of(columns.begin(), columns.end(),
+  return has_columns_of(rule.where, header) &&
+         std::all_of(columns.begin(), columns.end(),
                      [&header](const std::string& name) { return has_column(header, name); });
 }
 
@@ -126,16 +117,14 @@ double excess(const TimedRow& row, const TimedRow& other) {
 
 }  // namespace
 
-ExcessTimes ExcessTimes::parse(const std::string& text, const std::string& shown_as,
-                               const std::string& table, const TableLayout& layout,
-                               const CsvRow& header) {
-  const Node root = parse_document(text, shown_as);
-  root.only_keys({"rules"}, "");
-  ExcessTimes times;
-  for (const Node& item : root.required("rules", "").items) {
+UncountedLines parse_excess_times(const std::string& text, const std::string& shown_as,
+                                  const std::string& table, const TableLayout& layout,
+                                  const CsvRow& header) {
+  UncountedLines lines;
+  each_rule(text, shown_as, [&](const Node& item) {
     const ExcessRule rule = read_excess_rule(item);
-    if (rule.table != layout.name || !knows_columns(rule, header)) continue;
-    times.whys_.push_back(fmt::format(
+    if (rule.table != layout.name || !knows_columns(rule, header)) return;
+    lines.begin(fmt::format(
         "{}: more than {:g} times as long as a row that did as much or more takes for that: {}",
         rule.where, rule.times, rule.why));
     for (const auto& [key, rows] : read_timed_groups(table, rule)) {
@@ -143,23 +132,17 @@ ExcessTimes ExcessTimes::parse(const std::string& text, const std::string& shown
         const bool exceeds = std::any_of(rows.begin(), rows.end(), [&](const TimedRow& other) {
           return excess(row, other) > rule.times;
         });
-        if (exceeds) times.lines_.emplace(row.line, times.whys_.size() - 1);
+        if (exceeds) lines.add(row.line);
       }
     }
-  }
-  return times;
+  });
+  return lines;
 }
 
-ExcessTimes ExcessTimes::load(const std::string& table, const TableLayout& layout,
-                              const CsvRow& header) {
-  const auto path = data_root() / "calib" / "validate" / "excess_times.yaml";
-  return parse(read_text_file(path), path.filename().string(), table, layout, header);
-}
-
-std::optional<std::string> ExcessTimes::reason(std::size_t line) const {
-  const auto found = lines_.find(line);
-  if (found == lines_.end()) return std::nullopt;
-  return whys_[found->second];
+UncountedLines excess_times(const std::string& table, const TableLayout& layout,
+                            const CsvRow& header) {
+  const std::string file = "excess_times.yaml";
+  return parse_excess_times(rules_file(file), file, table, layout, header);
 }
 
 }  // namespace foretell

@@ -39,8 +39,8 @@ std::string excess_row(const std::string& sizes, const std::string& us,
 }
 
 std::vector<std::size_t> lines_left_out(const std::vector<std::string>& rows) {
-  const ExcessTimes times =
-      ExcessTimes::parse(kExcessRule, "r.yaml", table_with(rows), blocks_layout(), kBlockHeader);
+  const UncountedLines times =
+      parse_excess_times(kExcessRule, "r.yaml", table_with(rows), blocks_layout(), kBlockHeader);
   std::vector<std::size_t> lines;
   for (std::size_t line = 2; line < rows.size() + 2; ++line) {
     if (times.reason(line)) lines.push_back(line);
@@ -75,15 +75,15 @@ TEST(ExcessTimes, RowsOfOtherHeadsAndLibrariesAreNotCompared) {
 
 TEST(ExcessTimes, TheReasonNamesTheRule) {
   const std::string table = table_with({excess_row("1,64,64", "90"), excess_row("1,64,64", "9")});
-  const ExcessTimes times =
-      ExcessTimes::parse(kExcessRule, "r.yaml", table, blocks_layout(), kBlockHeader);
+  const UncountedLines times =
+      parse_excess_times(kExcessRule, "r.yaml", table, blocks_layout(), kBlockHeader);
   EXPECT_THAT(times.reason(2).value_or(""), HasSubstr("a busy host"));
   EXPECT_FALSE(times.reason(3));
 }
 
 TEST(ExcessTimes, WrongRulesAreNamed) {
   const auto parse = [](const std::string& rule) {
-    return ExcessTimes::parse("rules:\n  - " + rule + "\n", "r.yaml", table_with({}),
+    return parse_excess_times("rules:\n  - " + rule + "\n", "r.yaml", table_with({}),
                               blocks_layout(), kBlockHeader);
   };
   EXPECT_THAT(

@@ -11,6 +11,15 @@ bool has_column(const CsvRow& header, const std::string& name) {
   return std::find(header.begin(), header.end(), name) != header.end();
 }
 
+bool has_columns_of(const std::string& conditions, const CsvRow& header) {
+  for (const std::string& condition : split(conditions, ',')) {
+    const std::size_t equals = condition.find('=');
+    if (equals != std::string::npos && !has_column(header, condition.substr(0, equals)))
+      return false;
+  }
+  return true;
+}
+
 std::size_t find_column(const CsvRow& header, const std::string& name) {
   const auto found = std::find(header.begin(), header.end(), name);
   if (found == header.end()) throw unknown_name("column", name, header);

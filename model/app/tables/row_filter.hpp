@@ -29,6 +29,9 @@ class RowFilter {
 
 bool has_column(const CsvRow& header, const std::string& name);
 
+// Whether a table has the columns that conditions name.
+bool has_columns_of(const std::string& conditions, const CsvRow& header);
+
 // Index of a column; UserError with the nearest name.
 std::size_t find_column(const CsvRow& header, const std::string& name);
 

@@ -2,14 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "calib/validate/left_out_rows.hpp"
-#include "model/base/data_root.hpp"
-#include "model/base/text.hpp"
-#include "model/config/document.hpp"
+#include "model/app/tables/uncounted_lines.hpp"
 #include "model/config/node_number.hpp"
-#include "reports/record/text_file.hpp"
 
 namespace foretell {
 namespace {
@@ -17,35 +12,25 @@ namespace {
 constexpr double kLeastWait = 1e-3;  // answers
 constexpr double kLongestWait = 1e3;
 
-bool has_columns(const std::string& conditions, const CsvRow& header) {
-  const std::vector<std::string> all = split(conditions, ',');
-  return std::all_of(all.begin(), all.end(), [&header](const std::string& condition) {
-    const std::size_t equals = condition.find('=');
-    return equals == std::string::npos || has_column(header, condition.substr(0, equals));
-  });
-}
-
 }  // namespace
 
 UnstatedLoads UnstatedLoads::parse(const std::string& text, const std::string& shown_as,
                                    const TableLayout& layout, const CsvRow& header) {
-  const Node root = parse_document(text, shown_as);
-  root.only_keys({"rules"}, "");
   UnstatedLoads loads;
   const bool is_served =
-      layout.kind == TableKind::kServing && has_columns("ttft_ms=,tpot_ms=,osl=", header);
+      layout.kind == TableKind::kServing && has_columns_of("ttft_ms=,tpot_ms=,osl=", header);
   if (is_served) {
     loads.ttft_ = find_column(header, "ttft_ms");
     loads.tpot_ = find_column(header, "tpot_ms");
     loads.osl_ = find_column(header, "osl");
   }
-  for (const Node& item : root.required("rules", "").items) {
+  each_rule(text, shown_as, [&](const Node& item) {
     item.only_keys({"where", "waits_above", "source", "why"}, "rules");
     const std::string& where = item.required("where", "").as_text("where");
     const double above = required_number(item, "waits_above", kLeastWait, kLongestWait);
     const std::string& source = item.required("source", "").as_text("source");
     const std::string& why = item.required("why", "").as_text("why");
-    if (!is_served || !has_columns(where, header)) continue;
+    if (!is_served || !has_columns_of(where, header)) return;
     Rule rule;
     rule.rows.require(where, header);
     rule.waits_above = above;
@@ -53,13 +38,13 @@ UnstatedLoads UnstatedLoads::parse(const std::string& text, const std::string& s
         "{}: a first token that takes more than {:g} times as long as the others: {} ({})", where,
         above, why, source);
     loads.rules_.push_back(std::move(rule));
-  }
+  });
   return loads;
 }
 
 UnstatedLoads UnstatedLoads::load(const TableLayout& layout, const CsvRow& header) {
-  const auto path = data_root() / "calib" / "validate" / "unstated_loads.yaml";
-  return parse(read_text_file(path), path.filename().string(), layout, header);
+  const std::string file = "unstated_loads.yaml";
+  return parse(rules_file(file), file, layout, header);
 }
 
 std::optional<std::string> UnstatedLoads::reason(const CsvRow& row) const {

@@ -1,6 +1,7 @@
 #include "model/app/command/calibrate/fit_part_rows.hpp"
 
 #include "calib/validate/part.hpp"
+#include "model/app/tables/contradicted_times.hpp"
 #include "model/base/errors.hpp"
 
 namespace foretell {
@@ -10,14 +11,14 @@ FitPartRows::FitPartRows(const std::string& table, const std::vector<std::string
       table_(table),
       layout_(recognise_table(table_.header(), table)),
       part_(row_part(layout_, table_.header())),
-      contradicted_times_(ContradictedTimes::load(table, layout_, table_.header())) {
+      contradicted_(contradicted_times(table, layout_, table_.header())) {
   for (const std::string& condition : where) filter_.require(condition, table_.header());
 }
 
 bool FitPartRows::next(CsvRow& row) {
   while (table_.next(row)) {
     if (!filter_.accepts(row) || part_(row) != Part::kFit) continue;
-    if (contradicted_times_.reason(table_.line())) continue;
+    if (contradicted_.reason(table_.line())) continue;
     ++rows_;
     return true;
   }

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "calib/validate/table_kind.hpp"
-#include "model/app/tables/contradicted_times.hpp"
 #include "model/app/tables/row_filter.hpp"
 #include "model/app/tables/row_parts.hpp"
+#include "model/app/tables/uncounted_lines.hpp"
 #include "reports/record/csv.hpp"
 
 namespace foretell {
@@ -39,7 +39,7 @@ class FitPartRows {
   const TableLayout& layout_;
   RowPart part_;
   RowFilter filter_;
-  ContradictedTimes contradicted_times_;
+  UncountedLines contradicted_;
   std::size_t rows_ = 0;
 };
 

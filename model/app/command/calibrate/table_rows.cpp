@@ -51,7 +51,7 @@ void take_rows(const std::string& path, const TakeRow& take, const Session& sess
   const double tolerance = ImportRules{}.tolerance;
   const TableLayout& layout = recognise_table(csv.header(), path);
   Contradictions contradictions(layout, csv.header(), tolerance);
-  const ExcessTimes excess = ExcessTimes::load(path, layout, csv.header());
+  const UncountedLines excess = excess_times(path, layout, csv.header());
   Repeats repeats;
   std::vector<std::string> problems;
   std::size_t left_out = 0;

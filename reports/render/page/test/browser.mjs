@@ -1,6 +1,7 @@
 // A page in Debian's Chromium, with everything that a report must not do recorded.
 import assert from 'node:assert/strict';
 import {existsSync} from 'node:fs';
+import {after, before} from 'node:test';
 import {pathToFileURL} from 'node:url';
 
 const chromiumPath = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync);
@@ -35,7 +36,7 @@ export async function openReport(browser, file, {width = 1280, height = 900, col
 }
 
 // Does `work` with the page of a report, which must not have had a fault by then.
-export async function withReport(browser, file, options, work) {
+async function withReport(browser, file, options, work) {
   const report = await openReport(browser, file, options);
   try {
     await work(report.page);
@@ -43,6 +44,16 @@ export async function withReport(browser, file, options, work) {
   } finally {
     await report.close();
   }
+}
+
+// A browser for the tests of a file: what opens a report in it.
+export function browserOfTests() {
+  let browser;
+  before(async () => {
+    browser = await startBrowser();
+  });
+  after(() => browser?.close());
+  return (file, options, work) => withReport(browser, file, options, work);
 }
 
 // Charts are drawn when they come near the window. A browser that draws nothing for a while, on a busy

@@ -2,24 +2,16 @@
 import assert from 'node:assert/strict';
 import {existsSync, readFileSync, readdirSync} from 'node:fs';
 import path from 'node:path';
-import test, {after, before} from 'node:test';
+import test from 'node:test';
 
-import {marksOf, scrollThrough, skipWithoutBrowser, startBrowser, withReport} from './browser.mjs';
+import {browserOfTests, marksOf, scrollThrough, skipWithoutBrowser} from './browser.mjs';
 import {folder, tryForetell} from './reports.mjs';
 
 const kGalleryTolerance = 0.05; // of numbers in the reports that are kept
 
 skipWithoutBrowser();
 
-let browser;
-
-before(async () => {
-  browser = await startBrowser();
-});
-
-after(() => browser?.close());
-
-const opened = (file, options, work) => withReport(browser, file, options, work);
+const opened = browserOfTests();
 
 // Words as they are, numbers within a share of each other; "" or what differs first.
 function firstDifference(kept, fresh, tolerance) {

@@ -4,30 +4,26 @@ import {execFileSync} from 'node:child_process';
 import {readFileSync, writeFileSync} from 'node:fs';
 import {createRequire} from 'node:module';
 import path from 'node:path';
-import test, {after, before} from 'node:test';
+import test, {before} from 'node:test';
 
 import {commandOf} from '../src/records.js';
-import {marksOf, scrollThrough, skipWithoutBrowser, startBrowser, withReport} from './browser.mjs';
+import {browserOfTests, marksOf, scrollThrough, skipWithoutBrowser} from './browser.mjs';
 import {folder, foretell, manyOf, predict, reportOf, tryForetell} from './reports.mjs';
 
 const kOnnx = path.resolve('../../../workloads/import/onnx/exported/bert.onnx');
 
 skipWithoutBrowser();
 
-let browser;
+const opened = browserOfTests();
+
 let predictions;
 let overview; // the file of a report of all of them
 
 before(async () => {
-  browser = await startBrowser();
   predictions = ['int8', 'bf16', 'fp32'].map((dtype) => predict({dtype}));
   predictions.push(predict({system: 'inf2.8xlarge'}), predict({system: 'h100-sxm'}));
   overview = reportOf('overview', predictions);
 });
-
-after(() => browser?.close());
-
-const opened = (file, options, work) => withReport(browser, file, options, work);
 
 const rowsOf = (page, section) => page.locator(`#${section} tbody tr`);
 const columnOf = (page, section, at) =>

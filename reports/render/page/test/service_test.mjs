@@ -3,32 +3,28 @@ import assert from 'node:assert/strict';
 import {readFileSync, writeFileSync} from 'node:fs';
 import {createRequire} from 'node:module';
 import path from 'node:path';
-import test, {after, before} from 'node:test';
+import test, {before} from 'node:test';
 
-import {marksOf, scrollThrough, skipWithoutBrowser, startBrowser, withReport} from './browser.mjs';
+import {browserOfTests, marksOf, scrollThrough, skipWithoutBrowser} from './browser.mjs';
 import {folder, foretell} from './reports.mjs';
 
 skipWithoutBrowser();
 
+const opened = browserOfTests();
+
 const kServe = ['serve', '--on', 'h100-sxm', '--workload', 'Llama-3.1-8B', '--input-len', '256', '--output-len', '64', '--requests', '60',
   '--slo', 'ttft.p99<=1s,tpot.p99<=12ms', '-q'];
 
-let browser;
 let loads; // three rates
 let one;
 
 before(async () => {
-  browser = await startBrowser();
   loads = path.join(folder, 'loads.html');
   foretell(...kServe, '--rate', '2,8,32', '--report', loads, '--format', 'json', '-o', path.join(folder, 'loads.jsonl'));
   foretell(...kServe, '--rate', '8', '--format', 'json', '-o', path.join(folder, 'one.json'));
   one = path.join(folder, 'one.html');
   foretell('report', path.join(folder, 'one.json'), '-o', one, '-q');
 });
-
-after(() => browser?.close());
-
-const opened = (file, options, work) => withReport(browser, file, options, work);
 
 const kTitles = ['Services', 'How long requests take', 'The service over time'];
 

@@ -1,9 +1,9 @@
 // A page of very many predictions is small and opens soon, on a machine that does nothing else.
 import assert from 'node:assert/strict';
 import {statSync} from 'node:fs';
-import test, {after, before} from 'node:test';
+import test from 'node:test';
 
-import {skipWithoutBrowser, startBrowser, withReport} from './browser.mjs';
+import {browserOfTests, skipWithoutBrowser} from './browser.mjs';
 import {manyOf, predict, reportOf} from './reports.mjs';
 
 const kMaxBytes = 10e6;
@@ -11,15 +11,7 @@ const kMaxSeconds = 3;
 
 skipWithoutBrowser();
 
-let browser;
-
-before(async () => {
-  browser = await startBrowser();
-});
-
-after(() => browser?.close());
-
-const opened = (file, options, work) => withReport(browser, file, options, work);
+const opened = browserOfTests();
 
 test('ten thousand predictions make a file below 10 MB that opens in three seconds', async () => {
   const file = reportOf('many', manyOf(predict(), 10000));
