@@ -5,6 +5,7 @@
 #include <numeric>
 #include <utility>
 
+#include "model/base/names.hpp"
 #include "model/base/text.hpp"
 
 namespace foretell {
@@ -49,20 +50,6 @@ std::string shortest_holding(const std::string& wanted,
     best_rank = rank;
   }
   return best == nullptr ? std::string{} : *best;
-}
-
-// Letters and digits between other characters: "A100-SXM4-80GB" has "a100", "sxm4" and "80gb".
-std::vector<std::string> words_of(std::string_view name) {
-  std::vector<std::string> words(1);
-  for (const char letter : to_lower(name)) {
-    if (std::isalnum(static_cast<unsigned char>(letter)) != 0) {
-      words.back() += letter;
-    } else if (!words.back().empty()) {
-      words.emplace_back();
-    }
-  }
-  if (words.back().empty()) words.pop_back();
-  return words;
 }
 
 // The name with the most words all of which are in the given one: "A100-SXM4-80GB" has "a100-sxm",
@@ -119,22 +106,6 @@ std::string shortest_spelt(std::string_view given, const std::vector<std::string
   return shortest;
 }
 
-// Runs of letters and runs of digits: "h100-sxm-x8" has "h", "100", "sxm", "x" and "8".
-std::vector<std::string> runs_of(std::string_view name) {
-  std::vector<std::string> runs;
-  for (const std::string& word : words_of(name)) {
-    bool was_digit = std::isdigit(static_cast<unsigned char>(word.front())) != 0;
-    runs.emplace_back();
-    for (const char letter : word) {
-      const bool is_digit = std::isdigit(static_cast<unsigned char>(letter)) != 0;
-      if (is_digit != was_digit) runs.emplace_back();
-      was_digit = is_digit;
-      runs.back() += letter;
-    }
-  }
-  return runs;
-}
-
 // The shortest name that begins with the first two runs of the given one and has the others in
 // their order: "h100x8" finds "h100-sxm-x8", "p5" finds "p5.4xlarge".
 std::string shortest_skipping(std::string_view given, const std::vector<std::string>& candidates) {
@@ -156,6 +127,21 @@ std::string shortest_skipping(std::string_view given, const std::vector<std::str
     if (shortest.empty() || candidate.size() < shortest.size()) shortest = candidate;
   }
   return shortest;
+}
+
+// "there are bert-base-cased and bert-base-uncased"; "" where less than two begin so.
+std::string which_begin(std::string_view given, const std::vector<std::string>& candidates) {
+  constexpr std::size_t kMaxPrinted = 8;
+  std::vector<std::string> begun = names_begun(given, candidates);
+  if (begun.size() < 2) return "";
+  std::stable_sort(begun.begin(), begun.end(), [](const std::string& a, const std::string& b) {
+    return a.size() < b.size();  // the usual ones first
+  });
+  const std::size_t more = begun.size() - std::min(begun.size(), kMaxPrinted);
+  begun.resize(begun.size() - more);
+  const std::string last = more > 0 ? std::to_string(more) + " more" : begun.back();
+  if (more == 0) begun.pop_back();
+  return "there are " + join(begun, ", ") + " and " + last;
 }
 
 // The command that lists what there is of a kind.
@@ -202,9 +188,15 @@ std::string nearest_name(std::string_view given, const std::vector<std::string>&
 UserError unknown_name(std::string_view kind, std::string_view given,
                        const std::vector<std::string>& candidates) {
   std::string message = "unknown " + std::string(kind) + " '" + std::string(given) + "'";
+  const bool is_listed = !candidates.empty() && candidates.size() <= kMaxPrintedList;
+  const std::string begun = is_listed ? "" : which_begin(given, candidates);
   const std::string nearest = nearest_name(given, candidates);
-  if (!nearest.empty()) message += "; nearest is '" + nearest + "'";
-  if (!candidates.empty() && candidates.size() <= kMaxPrintedList) {
+  if (!begun.empty()) {
+    message += "; " + begun;
+  } else if (!nearest.empty()) {
+    message += "; nearest is '" + nearest + "'";
+  }
+  if (is_listed) {
     message += "; there are: " + join(candidates, ", ");
   }
   return UserError(message + where_to_look(kind));

@@ -24,7 +24,8 @@ class InternalError : public std::logic_error {
 // near enough to be what the user meant; then the shortest that has `given` in it ("bert").
 std::string nearest_name(std::string_view given, const std::vector<std::string>& candidates);
 
-// "unknown <kind> 'given'; nearest is 'x'" plus the list of candidates when it is short.
+// "unknown <kind> 'given'; nearest is 'x'" plus the list of candidates when it is short; of a long
+// one those that begin so, where there are several.
 UserError unknown_name(std::string_view kind, std::string_view given,
                        const std::vector<std::string>& candidates);
 

@@ -4,12 +4,14 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <utility>
 
 #include "model/base/data_root.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/kept_inputs.hpp"
 #include "model/base/limited_text.hpp"
+#include "model/base/names.hpp"
 #include "model/base/text.hpp"
 #include "workloads/import/hf/decoder_graph.hpp"
 #include "workloads/import/hf/encoder_decoder_graph.hpp"
@@ -237,13 +239,8 @@ ModelConfig WorkloadLibrary::read(std::string_view name) const {
   const std::string listed = listed_name(name);
   if (!listed.empty()) return load_listed(listed);
   if (fs::is_directory(std::string(name))) return read(config_in(std::string(name)));
-  std::vector<std::string> known = names_;
-  for (const std::string& candidate : names_) {
-    for (const std::string& other : other_names(load_listed(candidate))) {
-      const bool with_owner = name.find('/') != std::string_view::npos;
-      known.push_back(with_owner ? other : other.substr(other.rfind('/') + 1));
-    }
-  }
+  std::vector<std::string> known;
+  for (const auto& named : every_name(name)) known.push_back(named.first);
   throw UserError(
       std::string(unknown_name("workload", name, known).what()) +
       "; `foretell list workloads` shows them all; for a network of your own give the path of its "
@@ -265,7 +262,24 @@ std::string WorkloadLibrary::listed_name(std::string_view name) const {
                                       [name](const auto& other) { return is_called(other, name); });
     if (is_meant) return candidate;
   }
-  return "";
+  std::set<std::string> spelt;
+  for (const auto& [called, listed] : every_name(name)) {
+    if (is_spelt_like(name, called)) spelt.insert(listed);
+  }
+  return spelt.size() == 1 ? *spelt.begin() : "";
+}
+
+std::vector<std::pair<std::string, std::string>> WorkloadLibrary::every_name(
+    std::string_view given) const {
+  const bool with_owner = given.find('/') != std::string_view::npos;
+  std::vector<std::pair<std::string, std::string>> names;
+  for (const std::string& listed : names_) names.emplace_back(listed, listed);
+  for (const std::string& listed : names_) {
+    for (const std::string& other : other_names(load_listed(listed))) {
+      names.emplace_back(with_owner ? other : other.substr(other.rfind('/') + 1), listed);
+    }
+  }
+  return names;
 }
 
 ModelConfig WorkloadLibrary::load_listed(const std::string& name) const {

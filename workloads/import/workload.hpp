@@ -96,11 +96,15 @@ class WorkloadLibrary {
   // UserError names the nearest workload, or says what is wrong with the file.
   ModelConfig load(std::string_view name) const;
 
-  // The listed name that `name` means; "" when there is none. UserError for several.
+  // The listed name that `name` means, spelt like it or like another name of the network
+  // (names.hpp);
+  // "" when there is none. UserError for several.
   std::string listed_name(std::string_view name) const;
 
  private:
   ModelConfig read(std::string_view name) const;
+  // What networks are called and which one each name means; with owners where `given` has one.
+  std::vector<std::pair<std::string, std::string>> every_name(std::string_view given) const;
   ModelConfig load_listed(const std::string& name) const;
 
   std::string folder_;

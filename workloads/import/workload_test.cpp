@@ -63,6 +63,14 @@ TEST(WorkloadLibrary, NamesIgnoreCaseAndOrganisation) {
   EXPECT_EQ(library.load("openai-community/gpt2").name, "gpt2");
 }
 
+TEST(WorkloadLibrary, WhatStandsBetweenLettersAndDigitsMayBeSpeltOtherwise) {
+  const WorkloadLibrary library;
+  EXPECT_EQ(library.load("Llama3.1 8B").name, "Llama-3.1-8B");
+  EXPECT_EQ(library.load("meta_llama/Llama3.1 8b Instruct").name, "Llama-3.1-8B");
+  EXPECT_EQ(library.load("mixtral_8x7b").name, "Mixtral-8x7B-v0.1");
+  EXPECT_EQ(library.listed_name("Llama-318B"), "");
+}
+
 TEST(WorkloadLibrary, NetworksThatDifferInTheValuesOfWeightsAloneAreOne) {
   const WorkloadLibrary library;
   EXPECT_EQ(library.load("meta-llama/Llama-3.1-8B-Instruct").name, "Llama-3.1-8B");

@@ -13,6 +13,7 @@
 #include "hw/spec/shared/parameter_list.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/hash.hpp"
+#include "model/base/names.hpp"
 #include "model/base/text.hpp"
 #include "model/config/document.hpp"
 
@@ -59,15 +60,14 @@ std::vector<std::string> CpuCatalog::systems() const {
 
 bool CpuCatalog::has_system(std::string_view id) const {
   if (is_file_name(id)) return is_system_file(id, SystemFileKind::kCpu);
-  const std::vector<std::string> known = systems();
-  return std::any_of(known.begin(), known.end(),
-                     [&](const std::string& name) { return name == to_lower(id); });
+  return !name_spelt(id, systems()).empty();
 }
 
 std::string CpuCatalog::find_system(std::string_view id) const {
   if (is_file_name(id)) return std::string(id);
-  if (!has_system(id)) throw unknown_name("system", id, systems());
-  return to_lower(id);
+  std::string name = name_spelt(id, systems());
+  if (name.empty()) throw unknown_name("system", id, systems());
+  return name;
 }
 
 LoadedCpuSystem CpuCatalog::load(std::string_view system,

@@ -18,6 +18,7 @@
 #include "model/base/errors.hpp"
 #include "model/base/hash.hpp"
 #include "model/base/kept_inputs.hpp"
+#include "model/base/names.hpp"
 #include "model/base/number_text.hpp"
 #include "model/base/text.hpp"
 #include "model/config/document.hpp"
@@ -28,22 +29,39 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::int64_t kMaxNamedGpus = 9999;  // GPUs that a name may say
 constexpr const char* kFollows = "follows device.sms and device.clock.boost, or device.power_watts";
-
-std::string normal(std::string_view id) {
-  std::string name = to_lower(id);
-  std::replace(name.begin(), name.end(), '_', '-');
-  return name;
-}
 
 // The known name that is meant; a chip that is named alone is its SXM board. "" when there is none.
 std::string meant(const std::vector<std::string>& known, std::string_view id) {
-  for (const std::string& wanted : {normal(id), normal(id) + "-sxm"}) {
-    for (const std::string& candidate : known) {
-      if (normal(candidate) == wanted) return candidate;
-    }
+  for (const std::string& wanted : {std::string(id), std::string(id) + "-sxm"}) {
+    std::string name = name_spelt(wanted, known);
+    if (!name.empty()) return name;
   }
   return "";
+}
+
+// A number of GPUs, as it is written: "h200-sxm-x4", "h200x4" and "4xh200" are four of one device.
+struct CountedName {
+  std::string device;
+  std::int64_t count = -1;  // none is stated
+};
+
+CountedName counted_name(std::string_view id) {
+  std::vector<std::string> runs = runs_of(id);
+  const std::size_t last = runs.size();
+  CountedName counted;
+  if (last < 3) return counted;
+  if (runs[last - 2] == "x") {
+    counted.count = to_count(runs[last - 1]).value_or(-1);
+    runs.resize(last - 2);
+  } else if (starts_with(runs[1], "x")) {
+    counted.count = to_count(runs[0]).value_or(-1);
+    runs[1].erase(0, 1);  // "4xh200" has "4", "xh" and "200"
+    runs.erase(runs.begin());
+  }
+  counted.device = join(runs, "-");
+  return counted;
 }
 
 std::string find_in(const std::vector<std::string>& known, const char* kind, std::string_view id) {
@@ -112,17 +130,13 @@ bool GpuCatalog::has_system(std::string_view id) const {
 
 // "h200-sxm-x4" is four of the GPUs of the largest "h200-sxm-…" that is declared.
 GpuCatalog::Counted GpuCatalog::declared_for(std::string_view id) const {
-  const std::string name = normal(id);
-  const std::size_t place = name.rfind("-x");
-  if (place == std::string::npos || place + 2 >= name.size() || name.size() - place > 6) return {};
-  const std::string digits = name.substr(place + 2);
-  const std::optional<std::int64_t> count = to_count(digits);
-  if (!count) return {};
+  const CountedName stated = counted_name(id);
+  if (stated.count < 0 || stated.count > kMaxNamedGpus) return {};
   Counted counted;
-  counted.count = static_cast<int>(*count);
-  const std::string device = meant(devices(), name.substr(0, place));
+  counted.count = static_cast<int>(stated.count);
+  const std::string device = meant(devices(), stated.device);
   if (device.empty()) return {};
-  counted.name = device + "-x" + digits;
+  counted.name = fmt::format("{}-x{}", device, stated.count);
   for (const std::string& candidate : ids_in(hw_ / "systems" / "gpu")) {
     if (!starts_with(candidate, device + "-x") && !starts_with(candidate, device + "-nvl"))
       continue;

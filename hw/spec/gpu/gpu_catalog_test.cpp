@@ -47,6 +47,22 @@ TEST(GpuCatalog, NamesOfTablesAreAccepted) {
   EXPECT_EQ(catalog.load("H200_SXM").spec.id, "h200-sxm");
 }
 
+TEST(GpuCatalog, ANumberOfGpusStandsBeforeOrAfterTheirName) {
+  const GpuCatalog catalog;
+  for (const char* name : {"h200-sxm-x4", "h200x4", "4xh200", "4 x H200", "H200_SXM_x4"}) {
+    ASSERT_TRUE(catalog.has_system(name)) << name;
+    EXPECT_EQ(catalog.find_system(name), "h200-sxm-x4");
+    EXPECT_EQ(catalog.load(name).spec.devices, 4);
+  }
+  EXPECT_EQ(catalog.find_system("rtx4090"), "rtx-4090");
+  EXPECT_EQ(catalog.find_system("mi300x-x8"), "mi300x-x8");
+  EXPECT_THAT([&] { catalog.find_system("h200x0"); },
+              ::testing::ThrowsMessage<UserError>(HasSubstr("join up to 8 GPUs")));
+  for (const char* name : {"x8", "8x", "4xa", "h200x", "99999xh200"}) {
+    EXPECT_FALSE(catalog.has_system(name)) << name;
+  }
+}
+
 TEST(GpuCatalog, AMisspeltGpuNamesTheNearest) {
   try {
     GpuCatalog().find_device("h100-sx");

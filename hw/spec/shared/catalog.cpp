@@ -19,6 +19,7 @@
 #include "model/base/errors.hpp"
 #include "model/base/hash.hpp"
 #include "model/base/kept_inputs.hpp"
+#include "model/base/names.hpp"
 #include "model/base/text.hpp"
 
 namespace foretell {
@@ -82,9 +83,8 @@ std::vector<std::string> Catalog::cores() const { return ids_in(hw_ / kCores); }
 std::string Catalog::find_system(std::string_view id) const {
   if (is_file_name(id)) return std::string(id);
   const std::vector<std::string> known = systems();
-  for (const std::string& candidate : known) {
-    if (to_lower(candidate) == to_lower(id)) return candidate;
-  }
+  std::string name = name_spelt(id, known);
+  if (!name.empty()) return name;
   throw unknown_name("system", id, known);
 }
 

@@ -90,7 +90,10 @@ std::string explain_parse_error(const CLI::App& app, const CLI::ParseError& erro
       return unknown_name("option", name, known).what();
     }
     if (&command == &app) return unknown_name("command", name, command_names(app)).what();
-    return "unexpected argument '" + name + "'";
+    const std::vector<std::string> known = option_names(command);
+    const bool has_system = std::find(known.begin(), known.end(), "--on") != known.end();
+    return "unexpected argument '" + name + "'" +
+           (has_system ? "; a system is named with --on, a network with --workload" : "");
   }
   const std::string text = error.what();
   const std::size_t repeated = text.find(": At Most 1 required");

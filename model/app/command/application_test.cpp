@@ -82,6 +82,24 @@ TEST(Application, OptionsOfOtherProgramsAreKnownByTheirNames) {
   EXPECT_THAT(said("run", "--qps"), Not(HasSubstr("here it is")));
 }
 
+TEST(Application, ANetworkNeedsNoOptionOfItsOwn) {
+  const std::vector<std::string> named = {"run", "--on", "inf2.xlarge", "--dtype", "bf16"};
+  std::vector<std::string> alone = named;
+  alone.insert(alone.begin() + 1, "bert-base-uncased");
+  EXPECT_EQ(run_command(alone).result, run_command(run_line()).result);
+  const CommandResult two = run_command({"run", "bert-base-uncased", "inf2.xlarge"});
+  EXPECT_EQ(two.code, kUserMistake);
+  EXPECT_THAT(two.messages, HasSubstr("'inf2.xlarge'; a system is named with --on"));
+}
+
+TEST(Application, NamesWithSeveralEndingsAreAnsweredWithThose) {
+  EXPECT_THAT(run_command({"compare", "gpt-oss", "--on", "h100"}).messages,
+              HasSubstr("unknown workload 'gpt-oss'; there are gpt-oss-20b and gpt-oss-120b;"));
+  EXPECT_THAT(run_command({"compare", "gpt2", "--on", "inf2"}).messages,
+              HasSubstr("unknown system 'inf2'; there are inf2.xlarge, inf2.8xlarge, "
+                        "inf2.24xlarge and inf2.48xlarge;"));
+}
+
 TEST(Application, TheResultDoesNotOverwriteTheTimeline) {
   const TemporaryFolder folder;
   for (const char* command : {"run", "explain"}) {

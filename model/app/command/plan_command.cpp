@@ -192,7 +192,8 @@ void add_plan_options(CLI::App& command, PlanOptions& options) {
                               const char* type) {
     command.add_option(name, text, help)->type_name(type);
   };
-  add("--workload", service.machine.workload, "network by name, or a config.json", "NAME|FILE");
+  add("workload,--workload", service.machine.workload, "network by name, or a config.json",
+      "NAME|FILE");
   add_service_options(command, options.service, kServiceKeys);
   add("--input-len", service.input_len,
       "tokens of a prompt: a number, uniform:A..B, histogram:FILE", "N");

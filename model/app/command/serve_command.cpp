@@ -189,7 +189,9 @@ void add_serve_command(CLI::App& app, Session& session) {
   ServeRequest& request = options->request;
   command->add_option("--on", request.machine.system, "system, for example h100-sxm-x8")
       ->type_name("SYSTEM");
-  command->add_option("--workload", request.machine.workload, "network by name, or a config.json")
+  command
+      ->add_option("workload,--workload", request.machine.workload,
+                   "network by name, or a config.json")
       ->type_name("NAME|FILE");
   command
       ->add_option("--dtype", request.machine.dtype,

@@ -80,8 +80,18 @@ std::vector<Fit> systems_that_fit(const ResolvedDevice& device, std::map<int, Me
   return fits;
 }
 
+bool generates(const ResolvedWorkload& resolved) {
+  return resolved.model.family == Family::kDecoder ||
+         resolved.model.family == Family::kEncoderDecoder;
+}
+
 // "--tp 2, 4 or 8 holds it here": on the system that was asked for.
-std::string advice_here(const std::vector<int>& degrees, const Request& request) {
+std::string advice_here(const ResolvedDevice& device, const MemoryPlace& place,
+                        std::map<int, MemoryUse>& uses) {
+  const Request& request = device.workload().request;
+  if (request.input_len == 0 && generates(device.workload()) && place.devices > 1)
+    return "its devices share the generation of tokens: --input-len, --output-len and --tp; ";
+  const std::vector<int> degrees = fitting_degrees(device, place, uses);
   if (degrees.empty()) return "";
   return fmt::format("--tp {} holds it here{}; ", fmt::join(degrees, " or "),
                      request.pp > 1 ? fmt::format(" with --pp {}", request.pp) : "");
@@ -110,8 +120,7 @@ std::string last_advice(const ResolvedWorkload& resolved) {
     return "no system here holds it: lower the sizes of its inputs, with --dim where the file "
            "leaves them open";
   }
-  const bool generates = family == Family::kDecoder || family == Family::kEncoderDecoder;
-  if (resolved.request.input_len == 0 && generates) {
+  if (resolved.request.input_len == 0 && generates(resolved)) {
     return "no system here holds it alone: generation of tokens is shared with --tp, give "
            "--input-len, --output-len and --tp" +
            smaller_weights(resolved.precision);
@@ -173,7 +182,7 @@ MemoryUse check_memory(const ResolvedDevice& device) {
   }
   if (!rules.advice.empty()) throw UserError(lacks + rules.advice);
   std::map<int, MemoryUse> uses;
-  lacks += advice_here(fitting_degrees(device, place, uses), request);
+  lacks += advice_here(device, place, uses);
   const std::vector<Fit> fits = systems_that_fit(device, uses);
   throw UserError(lacks + (fits.empty() ? last_advice(resolved) : advice(fits, request)));
 }

@@ -16,6 +16,7 @@
 #include "model/app/request/memory_check.hpp"
 #include "model/app/request/resolved_request.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/names.hpp"
 #include "model/base/text.hpp"
 #include "model/predict/drawn_power.hpp"
 #include "model/predict/memory_use.hpp"
@@ -232,10 +233,7 @@ class NeuronFamily final : public DeviceFamily {
 
   bool has_system(std::string_view id) const override {
     if (is_file_name(id)) return is_system_file(id, SystemFileKind::kNeuron);
-    const std::vector<std::string> known = systems();
-    return std::any_of(known.begin(), known.end(), [id](const std::string& system) {
-      return to_lower(system) == to_lower(id);
-    });
+    return !name_spelt(id, systems()).empty();
   }
 
   std::string find_system(std::string_view id) const override { return Catalog().find_system(id); }

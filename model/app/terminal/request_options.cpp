@@ -110,7 +110,7 @@ void add_request_options(CLI::App& command, RequestOptions& options, bool lists)
   const std::string several = lists ? ", several with commas" : "";
   add_list(command, "--on", "SYSTEM", options.systems, lists,
            "system, for example inf2.xlarge" + several);
-  add_list(command, "--workload", "NAME|FILE", options.workloads, lists,
+  add_list(command, "workload,--workload", "NAME|FILE", options.workloads, lists,
            "network by name, a config.json or an ONNX file" + several);
   add_list(command, "--dtype", "TYPE", options.dtypes, lists,
            "data type or precision policy, bf16 when not stated" + several);

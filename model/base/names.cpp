@@ -1,0 +1,74 @@
+#include "model/base/names.hpp"
+
+#include <algorithm>
+#include <cctype>
+
+#include "model/base/text.hpp"
+
+namespace foretell {
+namespace {
+
+bool is_digit(char letter) { return std::isdigit(static_cast<unsigned char>(letter)) != 0; }
+
+}  // namespace
+
+std::vector<std::string> words_of(std::string_view name) {
+  std::vector<std::string> words(1);
+  for (const char letter : to_lower(name)) {
+    if (std::isalnum(static_cast<unsigned char>(letter)) != 0) {
+      words.back() += letter;
+    } else if (!words.back().empty()) {
+      words.emplace_back();
+    }
+  }
+  if (words.back().empty()) words.pop_back();
+  return words;
+}
+
+std::vector<std::string> runs_of(std::string_view name) {
+  std::vector<std::string> runs;
+  for (const std::string& word : words_of(name)) {
+    for (std::size_t i = 0; i < word.size(); ++i) {
+      if (i == 0 || is_digit(word[i]) != is_digit(word[i - 1])) runs.emplace_back();
+      runs.back() += word[i];
+    }
+  }
+  return runs;
+}
+
+bool is_spelt_like(std::string_view given, std::string_view name) {
+  const std::vector<std::string> runs = runs_of(given);
+  return !runs.empty() && runs == runs_of(name);
+}
+
+std::string name_spelt(std::string_view given, const std::vector<std::string>& names) {
+  std::string spelt;
+  int found = 0;
+  for (const std::string& name : names) {
+    if (to_lower(name) == to_lower(given)) return name;
+    if (name == spelt || !is_spelt_like(given, name)) continue;
+    spelt = name;
+    ++found;
+  }
+  return found == 1 ? spelt : "";
+}
+
+std::vector<std::string> names_begun(std::string_view given,
+                                     const std::vector<std::string>& names) {
+  constexpr std::size_t kLeast = 2;  // letters and digits that tell something
+  const std::vector<std::string> runs = runs_of(given);
+  std::vector<std::string> begun;
+  if (join(runs, "").size() < kLeast) return begun;
+  for (const std::string& name : names) {
+    const std::vector<std::string> whole = runs_of(name);
+    const bool begins =
+        whole.size() >= runs.size() && std::equal(runs.begin(), runs.end(), whole.begin());
+    const bool is_known = std::any_of(begun.begin(), begun.end(), [&name](const auto& other) {
+      return is_spelt_like(name, other);
+    });
+    if (begins && !is_known) begun.push_back(name);
+  }
+  return begun;
+}
+
+}  // namespace foretell
