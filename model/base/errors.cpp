@@ -129,19 +129,28 @@ std::string shortest_skipping(std::string_view given, const std::vector<std::str
   return shortest;
 }
 
-// "there are bert-base-cased and bert-base-uncased"; "" where less than two begin so.
-std::string which_begin(std::string_view given, const std::vector<std::string>& candidates) {
+// "; there are bert-base-cased and bert-base-uncased", the shortest first; "" for none.
+std::string there_are(std::vector<std::string> names) {
   constexpr std::size_t kMaxPrinted = 8;
-  std::vector<std::string> begun = names_begun(given, candidates);
-  if (begun.size() < 2) return "";
-  std::stable_sort(begun.begin(), begun.end(), [](const std::string& a, const std::string& b) {
+  if (names.empty()) return "";
+  std::stable_sort(names.begin(), names.end(), [](const std::string& a, const std::string& b) {
     return a.size() < b.size();  // the usual ones first
   });
-  const std::size_t more = begun.size() - std::min(begun.size(), kMaxPrinted);
-  begun.resize(begun.size() - more);
-  const std::string last = more > 0 ? std::to_string(more) + " more" : begun.back();
-  if (more == 0) begun.pop_back();
-  return "there are " + join(begun, ", ") + " and " + last;
+  if (names.size() == 1) return "; there is " + names.front();
+  std::string last = names.back();
+  if (names.size() > kMaxPrinted) last = std::to_string(names.size() - kMaxPrinted) + " more";
+  names.resize(std::min(names.size() - 1, kMaxPrinted));
+  return "; there are " + join(names, ", ") + " and " + last;
+}
+
+// "; nearest is 'x'", or of a list that is not printed all that could be meant; "" for nothing.
+std::string what_is_near(std::string_view given, const std::vector<std::string>& candidates,
+                         bool is_listed) {
+  const std::vector<std::string> begun = names_begun(given, candidates);
+  if (!is_listed && begun.size() > 1) return there_are(begun);
+  const std::string nearest = nearest_name(given, candidates);
+  if (!nearest.empty()) return "; nearest is '" + nearest + "'";
+  return is_listed ? "" : there_are(names_skipped_to(given, candidates));
 }
 
 // The command that lists what there is of a kind.
@@ -189,16 +198,8 @@ UserError unknown_name(std::string_view kind, std::string_view given,
                        const std::vector<std::string>& candidates) {
   std::string message = "unknown " + std::string(kind) + " '" + std::string(given) + "'";
   const bool is_listed = !candidates.empty() && candidates.size() <= kMaxPrintedList;
-  const std::string begun = is_listed ? "" : which_begin(given, candidates);
-  const std::string nearest = nearest_name(given, candidates);
-  if (!begun.empty()) {
-    message += "; " + begun;
-  } else if (!nearest.empty()) {
-    message += "; nearest is '" + nearest + "'";
-  }
-  if (is_listed) {
-    message += "; there are: " + join(candidates, ", ");
-  }
+  message += what_is_near(given, candidates, is_listed);
+  if (is_listed) message += "; there are: " + join(candidates, ", ");
   return UserError(message + where_to_look(kind));
 }
 

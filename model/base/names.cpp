@@ -8,7 +8,23 @@
 namespace foretell {
 namespace {
 
+using Runs = std::vector<std::string>;
+
 bool is_digit(char letter) { return std::isdigit(static_cast<unsigned char>(letter)) != 0; }
+
+// The names whose runs `is_meant`, but for other spellings of one before.
+template <typename Meant>
+std::vector<std::string> each_spelt_once(const std::vector<std::string>& names,
+                                         const Meant& is_meant) {
+  std::vector<std::string> found;
+  for (const std::string& name : names) {
+    const bool is_known =
+        std::any_of(found.begin(), found.end(),
+                    [&name](const std::string& other) { return is_spelt_like(name, other); });
+    if (!is_known && is_meant(runs_of(name))) found.push_back(name);
+  }
+  return found;
+}
 
 }  // namespace
 
@@ -56,19 +72,26 @@ std::string name_spelt(std::string_view given, const std::vector<std::string>& n
 std::vector<std::string> names_begun(std::string_view given,
                                      const std::vector<std::string>& names) {
   constexpr std::size_t kLeast = 2;  // letters and digits that tell something
-  const std::vector<std::string> runs = runs_of(given);
-  std::vector<std::string> begun;
-  if (join(runs, "").size() < kLeast) return begun;
-  for (const std::string& name : names) {
-    const std::vector<std::string> whole = runs_of(name);
-    const bool begins =
-        whole.size() >= runs.size() && std::equal(runs.begin(), runs.end(), whole.begin());
-    const bool is_known = std::any_of(begun.begin(), begun.end(), [&name](const auto& other) {
-      return is_spelt_like(name, other);
-    });
-    if (begins && !is_known) begun.push_back(name);
-  }
-  return begun;
+  const Runs runs = runs_of(given);
+  if (join(runs, "").size() < kLeast) return {};
+  return each_spelt_once(names, [&runs](const Runs& whole) {
+    return whole.size() >= runs.size() && std::equal(runs.begin(), runs.end(), whole.begin());
+  });
+}
+
+std::vector<std::string> names_skipped_to(std::string_view given,
+                                          const std::vector<std::string>& names) {
+  constexpr std::size_t kLeast = 3;  // runs, of which the first is the kind
+  const Runs runs = runs_of(given);
+  if (runs.size() < kLeast) return {};
+  return each_spelt_once(names, [&runs](const Runs& whole) {
+    if (whole.empty() || whole.front() != runs.front()) return false;
+    std::size_t next = 0;
+    for (const std::string& run : whole) {
+      if (next < runs.size() && run == runs[next]) ++next;
+    }
+    return next == runs.size();
+  });
 }
 
 }  // namespace foretell

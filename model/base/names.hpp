@@ -28,4 +28,9 @@ std::string name_spelt(std::string_view given, const std::vector<std::string>& n
 // begins "bert-large-cased" and "bert-large-uncased". None of less than two letters and digits.
 std::vector<std::string> names_begun(std::string_view given, const std::vector<std::string>& names);
 
+// The names that begin with the first run of `given` and have its other runs, two at least, in
+// their order: "llama70b" has them in common with "Llama-3.1-70B".
+std::vector<std::string> names_skipped_to(std::string_view given,
+                                          const std::vector<std::string>& names);
+
 }  // namespace foretell

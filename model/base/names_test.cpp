@@ -42,6 +42,14 @@ TEST(Names, ThatBeginSoAreFoundOnceAndInTheirOrder) {
   EXPECT_THAT(names_begun("p5.4", names), ElementsAre("p5.4xlarge"));  // 48 is another number
 }
 
+TEST(Names, MayLackAPartInTheMiddle) {
+  const std::vector<std::string> names = {"Llama-3-8B", "Llama-3-70B", "CodeLlama-70b",
+                                          "Llama-3.1-70B", "llama3 70b"};
+  EXPECT_THAT(names_skipped_to("llama70b", names), ElementsAre("Llama-3-70B", "Llama-3.1-70B"));
+  EXPECT_THAT(names_skipped_to("llama-b70", names), IsEmpty());
+  EXPECT_THAT(names_skipped_to("llama3", names), IsEmpty());
+}
+
 TEST(Names, ThatAreTooShortBeginNone) { EXPECT_THAT(names_begun("p", {"p4", "p-5"}), IsEmpty()); }
 
 }  // namespace

@@ -152,20 +152,29 @@ TEST(GpuCatalog, InstancesCarryTheirGpusAndAPrice) {
   EXPECT_GE(priced, 18);
 }
 
+// What is said of the facts about kernels when `from` becomes `to` in one of their files.
+std::string problem_of_kernels(const char* file, const std::string& from, const std::string& to) {
+  const TemporaryFolder folder;
+  const fs::path changed = folder.file("hw");
+  fs::create_directories(changed);
+  fs::copy_file(hw_folder() / "sources.yaml", changed / "sources.yaml");
+  fs::copy(hw_folder() / "kernels", changed / "kernels", fs::copy_options::recursive);
+  std::string text = read_text_file(changed / "kernels" / file);
+  EXPECT_NE(text.find(from), std::string::npos) << from;
+  text.replace(text.find(from), from.size(), to);
+  std::ofstream(changed / "kernels" / file) << text;
+  return message_of<UserError>([&] { KernelLibraries::load((changed / "kernels").string()); });
+}
+
+TEST(KernelLibraries, ArchitecturesOfOrdersAreChecked) {
+  EXPECT_THAT(problem_of_kernels("choice.yaml", "ampere: [", "ampre: ["),
+              AllOf(HasSubstr("attention_of_tokens"), HasSubstr("ampre"), HasSubstr("ampere")));
+}
+
 // A name that no device has would never match.
 TEST(KernelLibraries, ArchitecturesAndReleasesOfOneHeadAreChecked) {
-  const fs::path kernels = hw_folder() / "kernels";
-  const auto problem_with = [&](const std::string& from, const std::string& to) {
-    const TemporaryFolder folder;
-    const fs::path changed = folder.file("hw");
-    fs::create_directories(changed);
-    fs::copy_file(hw_folder() / "sources.yaml", changed / "sources.yaml");
-    fs::copy(kernels, changed / "kernels", fs::copy_options::recursive);
-    std::string text = read_text_file(kernels / "trtllm.yaml");
-    EXPECT_NE(text.find(from), std::string::npos) << from;
-    text.replace(text.find(from), from.size(), to);
-    std::ofstream(changed / "kernels" / "trtllm.yaml") << text;
-    return message_of<UserError>([&] { KernelLibraries::load((changed / "kernels").string()); });
+  const auto problem_with = [](const std::string& from, const std::string& to) {
+    return problem_of_kernels("trtllm.yaml", from, to);
   };
   EXPECT_EQ(problem_with("below: 8", "below: 8"), "(no error)");
   EXPECT_THAT(problem_with("architecture: hopper, below", "architecture: hoper, below"),

@@ -297,9 +297,8 @@ std::vector<PassSource> read_sources(const Node& node) {
     reader.text("table", source.table);
     reader.text("op", source.op);
     reader.finish();
-    if (source.table.empty() || source.op.empty()) {
+    if (source.table.empty() || source.op.empty())
       throw UserError(item.where() + ": sources: each names a table and an op");
-    }
     sources.push_back(std::move(source));
   }
   return sources;
@@ -321,6 +320,7 @@ void KernelLibraries::read_choice(const Node& root) {
   choice_.attention = words_at(root, "attention");
   if (const Node* orders = root.find("attention_of_tokens")) {
     for (const MapEntry& entry : orders->entries) {
+      check_architecture(*orders, "attention_of_tokens", entry.key);
       std::vector<std::string> order = read_words(entry.value, "attention_of_tokens");
       if (!std::is_permutation(order.begin(), order.end(), choice_.attention.begin(),
                                choice_.attention.end())) {
