@@ -58,15 +58,18 @@ bool is_spelt_like(std::string_view given, std::string_view name) {
 }
 
 std::string name_spelt(std::string_view given, const std::vector<std::string>& names) {
-  std::string spelt;
-  int found = 0;
+  const std::string lower = to_lower(given);
   for (const std::string& name : names) {
-    if (to_lower(name) == to_lower(given)) return name;
-    if (name == spelt || !is_spelt_like(given, name)) continue;
-    spelt = name;
-    ++found;
+    if (to_lower(name) == lower) return name;
   }
-  return found == 1 ? spelt : "";
+  const Runs runs = runs_of(given);
+  std::string spelt;
+  for (const std::string& name : names) {
+    if (name == spelt || runs.empty() || runs != runs_of(name)) continue;
+    if (!spelt.empty()) return "";
+    spelt = name;
+  }
+  return spelt;
 }
 
 std::vector<std::string> names_begun(std::string_view given,

@@ -20,8 +20,7 @@ std::vector<std::string> runs_of(std::string_view name);
 bool is_spelt_like(std::string_view given, std::string_view name);
 
 // The one of `names` that is `given` whatever its capitals, else the only one that is spelt like
-// it;
-// "" when there is none, or several.
+// it; "" when there is none, or several.
 std::string name_spelt(std::string_view given, const std::vector<std::string>& names);
 
 // The names that begin as `given` does, in the order of `names` and spelt one way: "bert-large"

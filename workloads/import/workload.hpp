@@ -97,8 +97,7 @@ class WorkloadLibrary {
   ModelConfig load(std::string_view name) const;
 
   // The listed name that `name` means, spelt like it or like another name of the network
-  // (names.hpp);
-  // "" when there is none. UserError for several.
+  // (names.hpp); "" when there is none. UserError for several.
   std::string listed_name(std::string_view name) const;
 
  private:

@@ -41,7 +41,9 @@ std::string meant(const std::vector<std::string>& known, std::string_view id) {
   return "";
 }
 
-// A number of GPUs, as it is written: "h200-sxm-x4", "h200x4" and "4xh200" are four of one device.
+// A number of GPUs, as it is written: "h200-sxm-x4", "h200x4" and "4xh200" are four of one device,
+// and nothing stands between the number, its x and the end of the name but spaces: "-3xh100" is
+// none.
 struct CountedName {
   std::string device;
   std::int64_t count = -1;  // none is stated
@@ -52,10 +54,11 @@ CountedName counted_name(std::string_view id) {
   const std::size_t last = runs.size();
   CountedName counted;
   if (last < 3) return counted;
-  if (runs[last - 2] == "x") {
+  const std::string_view before = trim(id.substr(0, id.find_last_not_of("0123456789") + 1));
+  if (runs[last - 2] == "x" && ends_with(to_lower(before), "x")) {
     counted.count = to_count(runs[last - 1]).value_or(-1);
     runs.resize(last - 2);
-  } else if (starts_with(runs[1], "x")) {
+  } else if (starts_with(runs[1], "x") && starts_with(id, runs[0])) {
     counted.count = to_count(runs[0]).value_or(-1);
     runs[1].erase(0, 1);  // "4xh200" has "4", "xh" and "200"
     runs.erase(runs.begin());

@@ -58,7 +58,7 @@ TEST(GpuCatalog, ANumberOfGpusStandsBeforeOrAfterTheirName) {
   EXPECT_EQ(catalog.find_system("mi300x-x8"), "mi300x-x8");
   EXPECT_THAT([&] { catalog.find_system("h200x0"); },
               ::testing::ThrowsMessage<UserError>(HasSubstr("join up to 8 GPUs")));
-  for (const char* name : {"x8", "8x", "4xa", "h200x", "99999xh200"}) {
+  for (const char* name : {"x8", "8x", "4xa", "h200x", "99999xh200", "-3xh200", "h200x-3"}) {
     EXPECT_FALSE(catalog.has_system(name)) << name;
   }
 }

@@ -80,16 +80,11 @@ std::vector<Fit> systems_that_fit(const ResolvedDevice& device, std::map<int, Me
   return fits;
 }
 
-bool generates(const ResolvedWorkload& resolved) {
-  return resolved.model.family == Family::kDecoder ||
-         resolved.model.family == Family::kEncoderDecoder;
-}
-
 // "--tp 2, 4 or 8 holds it here": on the system that was asked for.
 std::string advice_here(const ResolvedDevice& device, const MemoryPlace& place,
                         std::map<int, MemoryUse>& uses) {
   const Request& request = device.workload().request;
-  if (request.input_len == 0 && generates(device.workload()) && place.devices > 1)
+  if (request.input_len == 0 && !runs_forward(device.workload().model.family) && place.devices > 1)
     return "its devices share the generation of tokens: --input-len, --output-len and --tp; ";
   const std::vector<int> degrees = fitting_degrees(device, place, uses);
   if (degrees.empty()) return "";
@@ -120,7 +115,7 @@ std::string last_advice(const ResolvedWorkload& resolved) {
     return "no system here holds it: lower the sizes of its inputs, with --dim where the file "
            "leaves them open";
   }
-  if (resolved.request.input_len == 0 && generates(resolved)) {
+  if (resolved.request.input_len == 0 && !runs_forward(family)) {
     return "no system here holds it alone: generation of tokens is shared with --tp, give "
            "--input-len, --output-len and --tp" +
            smaller_weights(resolved.precision);
