@@ -20,8 +20,8 @@ auto all_of(const PrecisionPolicy& of) {
 }
 
 auto all_of(const CoreShape::Array& of) {
-  const auto& [rows, columns, max_moving] = of;
-  return std::tie(rows, columns, max_moving);
+  const auto& [rows, columns, max_moving, mixes_fp8] = of;
+  return std::tie(rows, columns, max_moving, mixes_fp8);
 }
 
 auto all_of(const CoreShape::Lanes& of) {

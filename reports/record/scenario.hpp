@@ -305,18 +305,17 @@ inline std::vector<RequestField> request_field_rows() {
           .takes("N")
           .tells(FieldSaid::kAboveOne)
           .not_on("cpu", "is not modelled on CPUs; leave it out"),
-      F{&S::ep, "ep", "ep", "ep {}", "groups of GPUs of a copy that each hold some of the experts"}
+      F{&S::ep, "ep", "ep", "ep {}",
+        "groups of GPUs, or of NeuronCores, of a copy that each hold some of the experts"}
           .range(1, kMaxWays)
           .takes("N")
           .tells(FieldSaid::kAboveOne)
-          .not_on("neuron", kGpusAlone)
           .not_on("cpu", kGpusAlone),
       F{&S::moe_tp, "moe_tp", "moe-tp", "experts tp {}",
-        "GPUs that share each expert (default: the rest of a copy)"}
+        "GPUs, or NeuronCores, that share each expert (default: the rest of a copy)"}
           .range(1, kMaxWays)
           .takes("N")
           .tells(FieldSaid::kAboveOne)
-          .not_on("neuron", kGpusAlone)
           .not_on("cpu", kGpusAlone),
       F{&S::attention_dp, "attention_dp", "attention-dp", "attention dp {}",
         "groups of --tp GPUs of a copy that each have some of the sequences"}
@@ -346,7 +345,6 @@ inline std::vector<RequestField> request_field_rows() {
         "copies of the most loaded experts, held by the groups of --ep beside one of each"}
           .range(1, kMaxWays)
           .takes("N")
-          .not_on("neuron", kGpusAlone)
           .not_on("cpu", kGpusAlone),
       F{&S::two_batch, "two_batch", "two-batch", "two batches in turns",
         "two-batch overlap: one half of the batch, or of a prompt, computes while the other "
@@ -359,7 +357,6 @@ inline std::vector<RequestField> request_field_rows() {
         "line "
         "(default: random)"}
           .takes("ROUTING")
-          .not_on("neuron", kGpusAlone)
           .not_on("cpu", kGpusAlone),
       F{&S::dp, "dp", "dp", "1 copy|{} copies",
         "copies side by side (default: as many as fit the cores)"}

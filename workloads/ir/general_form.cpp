@@ -20,8 +20,8 @@ std::int64_t whole_or_zero(const Op& op, const char* name) {
 
 class Rewriter {
  public:
-  explicit Rewriter(const Graph& from)
-      : from_(from), to_(from.name()), place_(from.tensors().size(), kNoId) {}
+  Rewriter(const Graph& from, const PowerLaw& law)
+      : from_(from), law_(law), to_(from.name()), place_(from.tensors().size(), kNoId) {}
 
   Graph run() {
     for (const TensorId id : from_.inputs()) known(id);
@@ -154,6 +154,23 @@ class Rewriter {
     return add(name, "Silu", {x});
   }
 
+  // How the tokens spread over the experts of a rank.
+  Attributes spread_of(const Op& op) const {
+    const Shape& choice = from_.tensor(op.inputs[2]).shape;
+    const auto routing = op.attributes.find("routing");
+    RoutedTokens routed;
+    routed.tokens = element_count(choice) / choice.back();
+    routed.top_k = choice.back();
+    routed.held = from_.tensor(op.inputs[3]).shape[0];
+    routed.experts = whole_or_zero(op, "experts");
+    routed.redundant = whole_or_zero(op, "redundant");
+    const std::string text =
+        routing == op.attributes.end() ? "" : std::get<std::string>(routing->second);
+    Attributes spread{{"rows", rows_per_expert(parse_routing(text), routed, law_)}};
+    if (routed.held < routed.experts + routed.redundant) spread["apart"] = std::int64_t{1};
+    return spread;
+  }
+
   void experts(const Op& op) {
     const TensorId x = known(op.inputs[0]);
     const TensorId choice = known(op.inputs[2]);
@@ -165,15 +182,18 @@ class Rewriter {
     const TensorId rows = reshaped(op.name + ".rows", x, rows_shape);
     Shape half = first.shape;
     if (gated) half[2] /= 2;
+    const Attributes spread = spread_of(op);
     const auto part = [&](const char* name) {
       const TensorId weight = to_.add_weight(first.name + "." + name, half, first.dtype);
       if (first.is_kept) to_.keep(weight);
-      return add(op.name + "." + name, "ExpertMatMul", {rows, weight, choice});
+      return add(op.name + "." + name, "ExpertMatMul", {rows, weight, choice}, spread);
     };
     TensorId wide = activated(op.name + ".activation", part("gate"), function);
     if (gated) wide = add(op.name + ".gated", "Mul", {wide, part("up")});
     const TensorId results =
-        add(op.name + ".output", "ExpertMatMul", {wide, known(op.inputs[4]), choice});
+        add(op.name + ".output", "ExpertMatMul", {wide, known(op.inputs[4]), choice}, spread);
+    if (spread.count("apart") > 0)
+      return made(op, add(op.name + ".combined", "ExpertSum", {results, known(op.inputs[1])}));
     Shape column = to_.tensor(choice).shape;
     column.push_back(1);
     const TensorId factors = reshaped(op.name + ".column", known(op.inputs[1]), column);
@@ -183,6 +203,7 @@ class Rewriter {
   }
 
   const Graph& from_;
+  PowerLaw law_;
   Graph to_;
   std::vector<TensorId> place_;
   std::int32_t layer_ = kNoId;
@@ -190,6 +211,8 @@ class Rewriter {
 
 }  // namespace
 
-Graph in_general_operators(const Graph& graph) { return Rewriter(graph).run(); }
+Graph in_general_operators(const Graph& graph, const PowerLaw& law) {
+  return Rewriter(graph, law).run();
+}
 
 }  // namespace foretell

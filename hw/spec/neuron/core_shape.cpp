@@ -4,7 +4,8 @@ namespace foretell {
 
 CoreShape core_shape(const NeuronCoreSpec& core) {
   CoreShape shape;
-  shape.tensor = {core.tensor.rows, core.tensor.columns, core.tensor.max_moving};
+  shape.tensor = {core.tensor.rows, core.tensor.columns, core.tensor.max_moving,
+                  core.tensor.mixes_fp8 != 0};
   shape.vector = {core.vector.lanes, core.vector.min_interval, core.vector.access_overhead};
   shape.sbuf = core.sbuf;
   shape.psum = core.psum;

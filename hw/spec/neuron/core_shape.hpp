@@ -12,6 +12,7 @@ struct CoreShape {
     int rows = 0;
     int columns = 0;
     int max_moving = 0;
+    bool mixes_fp8 = false;
   };
   struct Lanes {
     int lanes = 0;

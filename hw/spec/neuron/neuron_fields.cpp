@@ -42,6 +42,9 @@ void fields(FieldList& list, TensorEngineSpec& spec) {
              "Share of the peak issue rate that back-to-back matmuls of a tuned kernel keep up.");
   list.value("load_stationary_speedup", spec.load_stationary_speedup, {0.01, 100},
              "LoadStationary of N columns takes N / speedup cycles.");
+  list.optional_count("mixes_fp8", spec.mixes_fp8, {0, 1},
+                      "1: products of BF16 and FP8 need no conversion; 0: weights in 8 bits are "
+                      "converted before.");
   list.table<double>("cycles_per_column", spec.cycles_per_column,
                      {"bf16", "fp16", "fp8", "tf32", "fp32", "int8"}, {0.01, 100}, 1,
                      "Cycles per moving column of this data type; without an entry the engine "
@@ -56,6 +59,21 @@ void fields(FieldList& list, LaneEngineSpec& spec) {
              "Static cycles of every instruction to reach its operands.");
   list.value("dependent_overhead", spec.dependent_overhead, kCycles,
              "Static cycles instead when it needs the result of the instruction before it.");
+  const Range<int> times{1, 64};
+  list.optional_count("copy_speedup", spec.copy_speedup, times,
+                      "Elements of 16 bits per lane and cycle of copies and operations with a "
+                      "scalar, contiguous, from SBUF to SBUF (1 when not stated).");
+  list.optional_count("strided_copy_speedup", spec.strided_copy_speedup, times,
+                      "The same with a stride, over the rate of one with a stride in FP32.");
+  list.optional_count("pair_speedup", spec.pair_speedup, times,
+                      "Times as fast as in FP32: operations on two tensors of 16 bits in SBUF.");
+}
+
+void fields(FieldList& list, EngineAccess& spec) {
+  list.optional_count("sbuf_apart", spec.sbuf_apart, {0, 1},
+                      "1: the Vector and GpSimd engines reach SBUF at once; 0: in turn.");
+  list.optional_count("psum_apart", spec.psum_apart, {0, 1},
+                      "1: the Vector and Scalar engines reach PSUM at once; 0: in turn.");
 }
 
 void fields(FieldList& list, SbufSpec& spec) {
@@ -123,6 +141,7 @@ void fields(FieldList& list, NeuronCoreSpec& spec) {
   list.group("gpsimd", spec.gpsimd);
   list.group("sbuf", spec.sbuf);
   list.group("psum", spec.psum);
+  list.group("access", spec.access);
   list.group("dma", spec.dma);
   list.group("instruction", spec.instruction);
   list.group("scheduling", spec.scheduling);

@@ -11,6 +11,7 @@ namespace foretell {
 
 void fields(FieldList& list, TensorEngineSpec& spec);
 void fields(FieldList& list, LaneEngineSpec& spec);
+void fields(FieldList& list, EngineAccess& spec);
 void fields(FieldList& list, SbufSpec& spec);
 void fields(FieldList& list, PsumSpec& spec);
 void fields(FieldList& list, DmaSpec& spec);

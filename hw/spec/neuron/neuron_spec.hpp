@@ -25,18 +25,25 @@ struct TensorEngineSpec {
   double load_stationary_speedup = 0;  // 4: LoadStationary of N columns takes N/4 cycles
   // Share of the peak issue rate that back-to-back matmuls of a tuned kernel keep up.
   double sustained_efficiency = 1;
+  // 1: a product of BF16 and FP8 needs no conversion; the scale of a weight's rows is a factor of
+  // the copy that leaves PSUM. 0: weights in 8 bits are converted before.
+  int mixes_fp8 = 0;
   // Cycles per moving column by data type: 1 for bf16/fp16/fp8/tf32, 4 for fp32, 0.5 for int8 at
   // the datasheet rate. A type without an entry cannot be multiplied on this engine.
   std::map<std::string, double> cycles_per_column;
 };
 
-// Vector, Scalar and GpSimd engines: one element per lane and cycle.
+// Vector, Scalar and GpSimd engines: one element per lane and cycle. Where an engine takes elements
+// of 16 bits faster, how many times; 0 stands for 1.
 struct LaneEngineSpec {
   Hertz clock;
-  int lanes = 0;              // 128
-  Cycles min_interval;        // 64 (MIN_II); GpSimd adds its start of ~150
-  Cycles access_overhead;     // ~60 static access cycles of an instruction
-  Cycles dependent_overhead;  // ~100 instead, when it needs the result of the one before it
+  int lanes = 0;                 // 128
+  Cycles min_interval;           // 64 (MIN_II); GpSimd adds its start of ~150
+  Cycles access_overhead;        // ~60 static access cycles of an instruction
+  Cycles dependent_overhead;     // ~100 instead, when it needs the result of the one before it
+  int copy_speedup = 0;          // copies and operations with a scalar, contiguous, SBUF to SBUF
+  int strided_copy_speedup = 0;  // the same with a stride
+  int pair_speedup = 0;          // operations on two tensors that are in SBUF
 };
 
 struct SbufSpec {
@@ -81,6 +88,12 @@ struct SchedulingSpec {
                                        // their own, through HBM; "": none
 };
 
+// Which engines must take turns at a memory. 1: they need not.
+struct EngineAccess {
+  int sbuf_apart = 0;  // Vector and GpSimd at SBUF
+  int psum_apart = 0;  // Vector and Scalar at PSUM
+};
+
 struct NeuronCoreSpec {
   std::string id;  // "neuroncore-v2"
   TensorEngineSpec tensor;
@@ -89,6 +102,7 @@ struct NeuronCoreSpec {
   LaneEngineSpec gpsimd;
   SbufSpec sbuf;
   PsumSpec psum;
+  EngineAccess access;
   DmaSpec dma;
   InstructionLimits instruction;
   SchedulingSpec scheduling;

@@ -1,7 +1,9 @@
 // Token generation from a request to its record, on the real model.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -10,6 +12,8 @@
 
 namespace foretell {
 namespace {
+
+using ::testing::HasSubstr;
 
 Request gpt2() {
   Request request;
@@ -218,6 +222,64 @@ TEST(GenerationLaws, EveryTokenOfAnEncoderDecoderTakesAStep) {
   EXPECT_GT(*longer.summary.ttft_s, *record.summary.ttft_s);
   EXPECT_GT(*longer.summary.tpot_s, *record.summary.tpot_s);  // reads more of the prompt
   EXPECT_EQ(longer.generation[0].kv_len, 128);
+}
+
+Request mixtral() {
+  Request request;
+  request.system = "trn2.48xlarge";
+  request.workload = "Mixtral-8x7B";
+  request.dtype = "bf16";
+  request.tp = 8;
+  request.dp = 1;
+  request.batch = 16;
+  request.input_len = 256;
+  request.output_len = 16;
+  return request;
+}
+
+// Ranks that hold whole experts, or some columns of all, have the same arithmetic and weights; only
+// luck is unevenly spread.
+TEST(GenerationLaws, NeuronCoresShareExpertsByColumnsOrByExpert) {
+  Request request = mixtral();
+  request.experts = "balanced";
+  const RunRecord columns = predict(request);
+  for (const int groups : {2, 8}) {
+    request.ep = groups;
+    const RunRecord whole = predict(request);
+    EXPECT_NEAR(*whole.summary.tpot_s / *columns.summary.tpot_s, 1, 0.25) << groups;
+    EXPECT_NEAR(whole.summary.memory->weights_bytes / columns.summary.memory->weights_bytes, 1,
+                0.02)
+        << groups;
+    request.moe_tp = 8 / groups;
+    EXPECT_EQ(*predict(request).summary.tpot_s, *whole.summary.tpot_s) << "said twice";
+    request.moe_tp = 0;
+  }
+  request.experts = "loads:9,1,1,1,1,1,1,1";
+  EXPECT_GT(*predict(request).summary.ttft_s, *columns.summary.ttft_s)
+      << "the rank with the busiest expert is waited for";
+}
+
+TEST(GenerationLaws, NeuronCoresThatCannotShareTheExpertsAreRefused) {
+  const auto message = [](const Request& request) -> std::string {
+    try {
+      predict(request);
+    } catch (const UserError& error) {
+      return error.what();
+    }
+    return "no error";
+  };
+  Request request = mixtral();
+  request.ep = 3;
+  EXPECT_THAT(message(request), HasSubstr("--ep 3 does not divide the 8 devices of a copy"));
+  request.ep = 4;
+  request.moe_tp = 4;
+  EXPECT_THAT(message(request), HasSubstr("must be the 8 cores of a copy"));
+  request.moe_tp = 0;
+  request.attention_dp = 2;
+  EXPECT_THAT(message(request), HasSubstr("--attention-dp is modelled on GPUs alone"));
+  request = gpt2();
+  request.ep = 1;
+  EXPECT_THAT(message(request), HasSubstr("leave --ep out"));
 }
 
 }  // namespace

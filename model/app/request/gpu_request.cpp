@@ -4,19 +4,17 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 
 #include "calib/fitted/gpu/gpu_factor_tables.hpp"
 #include "calib/fitted/shared/energy_factors.hpp"
 #include "hw/spec/gpu/kernel_library.hpp"
+#include "model/app/request/expert_ranks.hpp"
 #include "model/app/request/refuse_option.hpp"
 #include "model/base/errors.hpp"
-#include "model/base/limited_text.hpp"
 #include "model/base/text.hpp"
 #include "model/config/unit_text.hpp"
 #include "model/mapping/gpu/gpu_precision.hpp"
 #include "model/predict/gemm_rows.hpp"
-#include "workloads/ir/routing.hpp"
 
 namespace foretell {
 namespace {
@@ -112,87 +110,6 @@ void check_gpu_options(const Request& request) {
   check_release(request);
 }
 
-// A name, or a file with one load per line.
-std::string routing_of(const std::string& asked) {
-  constexpr std::size_t kMaxLoads = 4096;
-  std::ifstream file(asked);
-  if (!file) return to_string(parse_routing(asked));
-  std::string loads;
-  std::size_t count = 0;
-  for (const std::string& line : split(read_limited(file, asked), '\n')) {
-    const std::string word(trim(line));
-    if (count == kMaxLoads) break;
-    if (word.empty() || word.front() == '#') continue;
-    loads += (count++ == 0 ? "loads:" : ",") + word;
-  }
-  if (count == 0) throw UserError("experts: " + asked + " holds no load; write one per line");
-  return to_string(parse_routing(loads));
-}
-
-// "leave --ep and --redundant-experts out": those about experts that are given.
-std::string leave_out(const Request& request) {
-  std::vector<std::string> given;
-  if (request.ep > 0) given.emplace_back("--ep");
-  if (request.moe_tp > 0) given.emplace_back("--moe-tp");
-  if (request.attention_dp > 0) given.emplace_back("--attention-dp");
-  if (request.redundant_experts > 0) given.emplace_back("--redundant-experts");
-  return "leave " + join(given, " and ") + " out";
-}
-
-// More copies than each group can have of each expert, or none to choose from, say nothing.
-void check_redundant_experts(const ModelConfig& model, const Request& request) {
-  const std::int64_t extra = request.redundant_experts;
-  if (extra == 0) return;
-  if (model.experts == 0) throw UserError(model.name + ": has no experts; " + leave_out(request));
-  if (request.ep <= 1) {
-    throw UserError(model.name +
-                    ": --redundant-experts are held by groups of GPUs beside the experts that each "
-                    "has; give --ep above 1, or leave it out");
-  }
-  const std::int64_t most = model.experts * (request.ep - 1);
-  if (extra > most) {
-    throw UserError(fmt::format(
-        "{}: {} redundant experts are more than {}: a copy of each of its {} experts on each of {} "
-        "groups; lower --redundant-experts",
-        model.name, extra, most, model.experts, request.ep));
-  }
-  if ((model.experts + extra) % request.ep == 0) return;
-  const std::int64_t less = extra - (model.experts + extra) % request.ep;
-  throw UserError(fmt::format(
-      "{}: {} experts and {} redundant ones do not divide among {} groups; --redundant-experts can "
-      "be {}{}",
-      model.name, model.experts, extra, request.ep, less > 0 ? fmt::format("{} or ", less) : "",
-      less + request.ep));
-}
-
-// --ep, --moe-tp and --attention-dp: what the one leaves open follows from the others.
-void resolve_expert_ranks(const ModelConfig& model, Request& request) {
-  if (!request.experts.empty() && model.experts == 0)
-    throw UserError(model.name + ": has no experts; leave --experts out");
-  if (!request.experts.empty()) request.experts = routing_of(request.experts);
-  const bool asks = request.ep + request.moe_tp + request.attention_dp > 0;
-  if (!asks) return check_redundant_experts(model, request);
-  if (model.parts_of_decoder.empty()) {
-    throw UserError(model.name + ": is no decoder made of layers of experts; " +
-                    leave_out(request));
-  }
-  if (model.experts == 0 && request.ep + request.moe_tp > 0) {
-    throw UserError(model.name + ": has no experts; " + leave_out(request));
-  }
-  const int ranks = request.tp * std::max(1, request.attention_dp);
-  if (request.ep == 0) request.ep = request.moe_tp > 0 ? std::max(1, ranks / request.moe_tp) : 1;
-  if (request.moe_tp > 0 && request.ep * request.moe_tp != ranks) {
-    throw UserError(fmt::format(
-        "{}: --ep {} times --moe-tp {} must be the {} GPUs of a copy (--tp times --attention-dp)",
-        model.name, request.ep, request.moe_tp, ranks));
-  }
-  if (request.batch < request.attention_dp) {
-    throw UserError(fmt::format("{}: --attention-dp {} needs as many sequences; raise --batch",
-                                model.name, request.attention_dp));
-  }
-  check_redundant_experts(model, request);
-}
-
 void check_two_batch(const ModelConfig& model, const Request& request) {
   if (!request.two_batch) return;
   if (request.cp > 1) {
@@ -215,7 +132,7 @@ void resolve_gpus(GpuRequest& resolved) {
                     ": --cp gives ranks tokens of every prompt and --attention-dp whole sequences; "
                     "leave one of them out");
   }
-  resolve_expert_ranks(resolved.model, request);
+  resolve_expert_ranks(resolved.model, "GPUs", request);
   check_two_batch(resolved.model, request);
   share_parts({"GPU", resolved.system.spec.devices}, groups_of_copy(request), resolved);
 }

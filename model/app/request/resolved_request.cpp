@@ -8,6 +8,7 @@
 #include "hw/spec/neuron/group_sizes.hpp"
 #include "hw/spec/neuron/sdk_version.hpp"
 #include "hw/spec/shared/data_folder.hpp"
+#include "model/app/request/expert_ranks.hpp"
 #include "model/app/request/refuse_option.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/kept_inputs.hpp"
@@ -52,6 +53,8 @@ void resolve_parallelism(ResolvedRequest& resolved) {
   Request& request = resolved.request;
   const NeuronSystemSpec& spec = resolved.system.spec;
   if (request.tp > 1) require_group_size(spec, request.tp);
+  if (request.tp == 0) request.tp = 1;
+  resolve_expert_ranks(resolved.model, "cores", request);
   const int per_copy = share_parts({"core", cores_of(spec)}, 1, resolved);
   if (request.cores == 0) request.cores = request.dp * per_copy;
   check_different_devices(spec, request);

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "hw/spec/shared/kernel_shapes.hpp"
 #include "model/app/request/distribution_text.hpp"
 #include "model/app/request/prompt_images.hpp"
 #include "model/app/request/request_fields.hpp"
@@ -272,6 +273,10 @@ std::int64_t cached_positions(const ResolvedWorkload& resolved) {
 
 namespace {
 
+PowerLaw drawn_loads() {
+  return {kernel_shapes().routing.draws, kernel_shapes().routing.largest_share};
+}
+
 // The machine has none of its own for what this network is made of.
 bool needs_general_operators(const ResolvedWorkload& resolved) {
   const ModelConfig& model = resolved.model;
@@ -281,7 +286,7 @@ bool needs_general_operators(const ResolvedWorkload& resolved) {
 
 Graph build_forward_graph(const ResolvedWorkload& resolved) {
   Graph graph = build_graph(resolved.model, binding_of(resolved));
-  if (needs_general_operators(resolved)) graph = in_general_operators(graph);
+  if (needs_general_operators(resolved)) graph = in_general_operators(graph, drawn_loads());
   apply_precision(resolved.precision, &graph);
   return graph;
 }
@@ -329,7 +334,7 @@ Graph whole_pass_graph(const ResolvedWorkload& resolved, const Pass& pass, int t
     binding.image_width = request.image_width > 0 ? request.image_width : request.image_size;
   }
   Graph graph = build_graph(resolved.model, binding);
-  if (needs_general_operators(resolved)) graph = in_general_operators(graph);
+  if (needs_general_operators(resolved)) graph = in_general_operators(graph, drawn_loads());
   apply_precision(resolved.precision, &graph);
   narrow(resolved, &graph);
   return graph;

@@ -151,20 +151,20 @@ bool EngineQueue::begin_next() {
 }
 
 LaneEngine::LaneEngine(const sc_core::sc_module_name& name, Engine engine,
-                       const LaneEngineSpec& spec, int partitions, double time_scale,
+                       const LaneEngineSpec& spec, const NeuronCoreSpec& core, double time_scale,
                        ProgramShared& shared, CorePorts& ports)
     : EngineQueue(name, engine, shared),
       engine_(engine),
       spec_(spec),
-      partitions_(partitions),
+      core_(core),
       ticks_per_cycle_(kTicksPerSecond / spec.clock.value() * time_scale),
       gpsimd_works_(!shared.program.engine(Engine::kGpSimd).empty()),
       ports_(ports) {}
 
 EngineQueue::Slot LaneEngine::schedule(const Instruction& instruction, Ticks ready,
                                        EntryRef cause) {
-  const Cycles cycles =
-      lane_cycles(engine_, spec_, partitions_, instruction) + access_overhead(spec_, instruction);
+  const Cycles cycles = lane_cycles(engine_, spec_, core_.sbuf.partitions, instruction) +
+                        access_overhead(spec_, instruction);
   const Ticks duration = duration_.of(cycles.value() * ticks_per_cycle_);
   const bool waited = ready > free_at_;
   const Ticks begin = waited ? ready : free_at_;
@@ -172,14 +172,12 @@ EngineQueue::Slot LaneEngine::schedule(const Instruction& instruction, Ticks rea
 }
 
 HeldPorts LaneEngine::ports(const Instruction& instruction) {
-  if (engine_ == Engine::kGpSimd) {
-    return {{nullptr, uses_sbuf(instruction) ? &ports_.sbuf : nullptr}};
-  }
+  const bool turns_at_sbuf = uses_sbuf(instruction) && !core_.access.sbuf_apart;
+  if (engine_ == Engine::kGpSimd) return {{nullptr, turns_at_sbuf ? &ports_.sbuf : nullptr}};
   HeldPorts held;
-  if (uses_psum(instruction)) held.ports[0] = &ports_.psum;
+  if (uses_psum(instruction) && !core_.access.psum_apart) held.ports[0] = &ports_.psum;
   // The SBUF port matters only where GpSimd has work.
-  const bool shares_sbuf = engine_ == Engine::kVector && uses_sbuf(instruction) && gpsimd_works_;
-  if (shares_sbuf) held.ports[1] = &ports_.sbuf;
+  if (engine_ == Engine::kVector && turns_at_sbuf && gpsimd_works_) held.ports[1] = &ports_.sbuf;
   return held;
 }
 

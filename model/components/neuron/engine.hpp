@@ -100,7 +100,8 @@ class LaneEngine final : public EngineQueue {
  public:
   // `time_scale`: engine time is multiplied by this (clock derating, compiler maturity).
   LaneEngine(const sc_core::sc_module_name& name, Engine engine, const LaneEngineSpec& spec,
-             int partitions, double time_scale, ProgramShared& shared, CorePorts& ports);
+             const NeuronCoreSpec& core, double time_scale, ProgramShared& shared,
+             CorePorts& ports);
 
  private:
   Slot schedule(const Instruction& instruction, Ticks ready, EntryRef cause) override;
@@ -108,7 +109,7 @@ class LaneEngine final : public EngineQueue {
 
   Engine engine_;
   const LaneEngineSpec& spec_;
-  int partitions_;  // of SBUF
+  const NeuronCoreSpec& core_;
   double ticks_per_cycle_;
   WholeTicks duration_;
   bool gpsimd_works_;  // the program has work for it

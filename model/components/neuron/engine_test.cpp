@@ -304,14 +304,18 @@ struct PortCase {
   bool shared;
 };
 
+BenchRun run_pair(const PortCase& c, const Bench& bench) {
+  ProgramBuilder builder("port");
+  builder.emit(c.first, copy(512, c.first_flags), {});
+  builder.emit(c.second, copy(512, c.second_flags), {});
+  return run_bench(std::move(builder).finish(), bench);
+}
+
 class Port : public ::testing::TestWithParam<PortCase> {};
 
 TEST_P(Port, ServesOneEngineAtATime) {
   const PortCase& c = GetParam();
-  ProgramBuilder builder("port");
-  builder.emit(c.first, copy(512, c.first_flags), {});
-  builder.emit(c.second, copy(512, c.second_flags), {});
-  const BenchRun run = run_bench(std::move(builder).finish());
+  const BenchRun run = run_pair(c, {});
   const EntryTimes& first = run.engine(c.first)[0];
   const EntryTimes& second = run.engine(c.second)[0];
   EXPECT_EQ(overlap(first, second), !c.shared);
@@ -320,6 +324,18 @@ TEST_P(Port, ServesOneEngineAtATime) {
     const Engine later = first.begin > second.begin ? c.first : c.second;
     EXPECT_EQ(run.stalled(later), std::min(first.end, second.end));
   }
+}
+
+TEST_P(Port, NeedsNoTurnsWhereTheEnginesAreApart) {
+  const PortCase& c = GetParam();
+  Bench bench;
+  bench.device.core.access = {1, 1};
+  const BenchRun run = run_pair(c, bench);
+  EXPECT_TRUE(overlap(run.engine(c.first)[0], run.engine(c.second)[0]));
+  bench.device.core.access = {1, 0};
+  const bool on_psum = c.shared && c.second == Engine::kScalar;
+  EXPECT_EQ(overlap(run_pair(c, bench).engine(c.first)[0], run_pair(c, bench).engine(c.second)[0]),
+            !on_psum);
 }
 
 INSTANTIATE_TEST_SUITE_P(

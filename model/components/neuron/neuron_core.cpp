@@ -24,8 +24,8 @@ std::unique_ptr<StreamModule> NeuronCore::make_engine(std::size_t stream) {
   const auto engine = static_cast<Engine>(stream);
   const std::string name(to_string(engine));
   const auto lanes = [&](const LaneEngineSpec& lane) {
-    return std::make_unique<LaneEngine>(name.c_str(), engine, lane, spec_.sbuf.partitions,
-                                        scaling_.engine_time, shared(), ports_);
+    return std::make_unique<LaneEngine>(name.c_str(), engine, lane, spec_, scaling_.engine_time,
+                                        shared(), ports_);
   };
   switch (engine) {
     case Engine::kTensor:

@@ -1,10 +1,12 @@
 // Mixture of experts: tokens are sorted by the expert that the router chose, every expert that has
 // tokens multiplies them by its weights, and the results go back to the order of the tokens.
 //
-// Which experts are chosen depends on the text. Assumed is uniform routing without luck: of E
-// experts, min(E, tokens * k) are active and share the tokens * k rows evenly. Weights of an expert
+// How many rows each expert gets is said by the graph (workloads/ir/routing.hpp); where it says
+// nothing, min(E, tokens * k) of E experts share the tokens * k rows evenly. Weights of an expert
 // that not every call reads can only be fetched once the choice is known.
 #include <algorithm>
+#include <numeric>
+#include <vector>
 
 #include "model/base/errors.hpp"
 #include "model/mapping/neuron/lowering.hpp"
@@ -29,14 +31,14 @@ class Experts {
     const Shape& weight = context.graph.tensor(op_.inputs[1]).shape;  // [experts, K, N]
     k_ = weight[1];
     n_ = weight[2];
-    rows_ = element_count(context.graph.tensor(op_.inputs[2]).shape);
-    active_ = std::min(weight[0], rows_);
+    counts_ = rows_of_experts(weight[0]);
+    rows_ = std::accumulate(counts_.begin(), counts_.end(), std::int64_t{0});
     output_.rows = rows_;
     output_.columns = n_;
     const Value& choice = require_token_major(context, kernel.operands.back());
     for (const Deps& tile : choice.token_major) choice_.merge(tile);
     // All experts are read anyway, whatever the choice.
-    if (active_ == weight[0]) known_early_ = true;
+    known_early_ = static_cast<std::int64_t>(counts_.size()) == weight[0];
   }
 
   void run(bool token_major) {
@@ -50,8 +52,8 @@ class Experts {
       output_.feature_major.resize(static_cast<std::size_t>(output_.blocks() * output_.tiles()));
     }
     std::int64_t first = 0;
-    for (std::int64_t expert = 0; expert < active_; ++expert) {
-      const ExpertRows rows{first, rows_ / active_ + (expert < rows_ % active_ ? 1 : 0)};
+    for (const std::int64_t count : counts_) {
+      const ExpertRows rows{first, count};
       token_major ? tokens_stationary(rows) : weights_stationary(rows);
       first += rows.count;
     }
@@ -59,6 +61,17 @@ class Experts {
   }
 
  private:
+  std::vector<std::int64_t> rows_of_experts(std::int64_t experts) const {
+    const auto said = op_.attributes.find("rows");
+    if (said != op_.attributes.end()) return std::get<std::vector<std::int64_t>>(said->second);
+    const std::int64_t rows = element_count(context_.graph.tensor(op_.inputs[2]).shape);
+    const std::int64_t active = std::min(experts, rows);
+    std::vector<std::int64_t> counts(static_cast<std::size_t>(active), rows / active);
+    for (std::int64_t expert = 0; expert < rows % active; ++expert)
+      ++counts[static_cast<std::size_t>(expert)];
+    return counts;
+  }
+
   // The rows of the experts one after another, feature-major. Matmuls that read the same rows share
   // them.
   Value sorted_input() {
@@ -86,8 +99,7 @@ class Experts {
     deps.merge(choice_);
     emitter_.attribute_to(context_.graph, kernel_.ops.front());
     Deps all;
-    for (std::int64_t expert = 0; expert < active_; ++expert) {
-      const std::int64_t count = rows_ / active_ + (expert < rows_ % active_ ? 1 : 0);
+    for (const std::int64_t count : counts_) {
       all.merge(emitter_.lane(
           Engine::kGpSimd, {Opcode::kTensorCopyDynamic, emitter_.blocks_of(k_) * count, kFromSbuf},
           deps));
@@ -241,8 +253,8 @@ class Experts {
   bool known_early_ = false;
   std::int64_t k_ = 0;
   std::int64_t n_ = 0;
-  std::int64_t rows_ = 0;    // tokens * experts per token
-  std::int64_t active_ = 0;  // experts that have rows
+  std::int64_t rows_ = 0;             // of all experts here
+  std::vector<std::int64_t> counts_;  // of each that has any
 };
 
 // Results [tokens * k] times the router's factors, summed over k, features on the partitions: the
@@ -293,10 +305,11 @@ void combine_many(LoweringContext& context, const Kernel& kernel, std::int64_t r
   Value& output = emitter.value(kernel.output);
   output.rows = tokens;
   output.columns = columns;
-  const std::int64_t k = rows / tokens;
+  const std::int64_t k = (rows + tokens - 1) / tokens;
   for (std::int64_t t = 0; t < output.tiles(); ++t) {
     const std::int64_t count = std::min(emitter.tile_rows(), tokens - t * emitter.tile_rows());
-    const Deps moved = emitter.transfer(Ring::kSpill, TransferDirection::kOnChip, count * k,
+    const std::int64_t results_here = (count * rows + tokens - 1) / tokens;
+    const Deps moved = emitter.transfer(Ring::kSpill, TransferDirection::kOnChip, results_here,
                                         columns * emitter.vector_bytes(), weighted);
     Deps sum = moved;
     for (std::int64_t other = 1; other < k; ++other)
@@ -314,10 +327,10 @@ void lower_experts(LoweringContext& context, const Kernel& kernel, bool token_ma
 
 void lower_combine(LoweringContext& context, const Kernel& kernel) {
   const Op& op = context.graph.op(kernel.ops.back());
-  const Shape& in = context.graph.tensor(op.inputs.front()).shape;  // [.., k, columns]
+  const Shape& in = context.graph.tensor(op.inputs.front()).shape;
   const std::int64_t columns = column_count(in);
   const std::int64_t rows = row_count(in);
-  const std::int64_t tokens = rows / in[in.size() - 2];
+  const std::int64_t tokens = row_count(context.graph.tensor(kernel.output).shape);
   if (rows <= context.emitter.narrow_rows()) {
     combine_few(context, kernel, rows, tokens, columns);
   } else {

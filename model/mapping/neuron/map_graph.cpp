@@ -53,7 +53,7 @@ class NeuronMapper {
         stand_ins_(stand_ins),
         kernels_(fuse(graph)),
         builder_(graph.name()),
-        emitter_(builder_, core, types_of(precision), scheduling),
+        emitter_(builder_, core, types_of(precision, core), scheduling),
         plan_(std::move(plan)),
         weights_(emitter_, resident_weights()),
         residency_(emitter_, graph, plan_, reload_ahead()),
@@ -95,12 +95,13 @@ class NeuronMapper {
   }
 
  private:
-  static MappingTypes types_of(const PrecisionPolicy& precision) {
+  static MappingTypes types_of(const PrecisionPolicy& precision, const CoreShape& core) {
     MappingTypes types;
     types.matmul = element_type(precision.matmul_compute);
     types.vector = element_type(precision.vector);
     types.weight_bytes = size_of(precision.weight_storage).value();
-    types.dequantise = precision.weight_storage != precision.matmul_compute &&
+    const bool mixed = core.tensor.mixes_fp8 && precision.weight_storage == DType::kFp8;
+    types.dequantise = precision.weight_storage != precision.matmul_compute && !mixed &&
                        size_of(precision.weight_storage) < size_of(precision.matmul_compute);
     return types;
   }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <map>
 #include <numeric>
 #include <string>
@@ -150,15 +151,22 @@ TEST(Mixture, ReadsTheWeightsOfActiveExpertsOnly) {
   ASSERT_EQ(config.experts, 8);
   ASSERT_EQ(config.experts_per_token, 2);
   const double expert = 3.0 * static_cast<double>(config.hidden * config.intermediate) * 2;
-  const auto loaded = [&](std::int64_t batch) {
-    return static_cast<double>(
-        weight_bytes(map(config, binding_of(Phase::kDecode, batch, 128, 1))));
+  const auto loaded = [&](std::int64_t batch, const std::string& routing) {
+    Binding binding = binding_of(Phase::kDecode, batch, 128, 1);
+    binding.routing = routing;
+    return static_cast<double>(weight_bytes(map(config, binding)));
   };
   // Two layers; the cache that further sequences read is small against an expert.
-  const double two = loaded(1);
-  EXPECT_NEAR((loaded(2) - two) / (kLayers * expert), 2, 0.05);  // four of eight
-  EXPECT_NEAR((loaded(4) - two) / (kLayers * expert), 6, 0.05);  // all eight
-  EXPECT_NEAR((loaded(5) - two) / (kLayers * expert), 6, 0.05);
+  const double two = loaded(1, "balanced");
+  const auto more = [&](std::int64_t batch, const std::string& routing) {
+    return (loaded(batch, routing) - two) / (kLayers * expert);
+  };
+  EXPECT_NEAR(more(2, "balanced"), 2, 0.05);  // four of eight
+  EXPECT_NEAR(more(4, "balanced"), 6, 0.05);  // all eight
+  EXPECT_NEAR(more(5, "balanced"), 6, 0.05);
+  // By chance some get two tokens: 8 (1 - (6 / 8)^tokens) have any.
+  for (const std::int64_t tokens : {1, 2, 4, 8, 32})
+    EXPECT_NEAR(2 + more(tokens, "random"), 8 * (1 - std::pow(0.75, tokens)), 0.55) << tokens;
 }
 
 std::uint64_t multiplied_columns(const Program& program) {

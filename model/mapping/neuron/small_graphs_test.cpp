@@ -29,6 +29,13 @@ Program map(const Graph& graph, const std::string& precision = "bf16-matmul",
                             stand_ins);
 }
 
+// On a core whose tensor engine takes FP8 beside BF16.
+Program map_mixed(const Graph& graph, const std::string& precision) {
+  NeuronCoreSpec core = exemplar_inf2().device.core;
+  core.tensor.mixes_fp8 = 1;
+  return map_to_neuron_core(graph, find_precision(precision), core_shape(core), {}, {});
+}
+
 std::vector<Instruction> of(const Program& program, Opcode opcode) {
   std::vector<Instruction> result;
   for (std::size_t e = 0; e < kEngineCount; ++e) {
@@ -136,6 +143,18 @@ TEST_P(SmallTypes, ChooseOperandsAndBytes) {
   for (const Instruction& i : of(program, Opcode::kMultiplyMoving)) EXPECT_EQ(i.type, types.matmul);
   EXPECT_EQ(bytes_of(program, Ring::kWeights), 512U * 512U * types.weight_bytes);
   EXPECT_EQ(!of(program, Opcode::kTensorCopy).empty(), types.converts);
+}
+
+TEST(SmallLinear, WeightsInFp8AreConvertedUnlessTheEngineTakesThem) {
+  const Graph graph = linear_graph(128, 512, 512, "fp8-weights");
+  EXPECT_FALSE(of(map(graph, "fp8-weights"), Opcode::kTensorCopy).empty());
+  const Program mixed = map_mixed(graph, "fp8-weights");
+  EXPECT_TRUE(of(mixed, Opcode::kTensorCopy).empty());
+  for (const Instruction& i : of(mixed, Opcode::kMultiplyMoving))
+    EXPECT_EQ(i.type, ElementType::kBf16);
+  EXPECT_EQ(bytes_of(mixed, Ring::kWeights), 512U * 512U);
+  const Graph whole = linear_graph(128, 512, 512, "int8-weights");
+  EXPECT_FALSE(of(map_mixed(whole, "int8-weights"), Opcode::kTensorCopy).empty());
 }
 
 INSTANTIATE_TEST_SUITE_P(Policies, SmallTypes,

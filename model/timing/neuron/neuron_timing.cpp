@@ -18,10 +18,10 @@ bool has(const Instruction& i, InstructionFlag flag) { return (i.flags & flag) !
 bool is_bf16(const Instruction& i) {
   return i.type == ElementType::kBf16 && i.out_type == ElementType::kBf16;
 }
-bool is_16_bit_zero(const Instruction& i) {
-  return has(i, kZeroFill) &&
-         (i.out_type == ElementType::kBf16 || i.out_type == ElementType::kFp16);
+bool is_16_bit(ElementType type) {
+  return type == ElementType::kBf16 || type == ElementType::kFp16;
 }
+bool is_16_bit_zero(const Instruction& i) { return has(i, kZeroFill) && is_16_bit(i.out_type); }
 
 // ISA:1803-1812: N when one operand comes from PSUM, or all is BF16 in SBUF with a plain ALU
 // operator on contiguous data; 2N otherwise, because SBUF delivers one FP32 operand per cycle.
@@ -29,6 +29,14 @@ double tensor_tensor_passes(const Instruction& i) {
   if (has(i, kReadsPsum) && has(i, kReadsSbuf)) return 1;
   const bool fast = is_bf16(i) && has(i, kAddMulSub) && !has(i, kWideStride);
   return fast ? 1 : 2;
+}
+
+// A3:224-239, elements of 16 bits in SBUF. What comes from PSUM is FP32 there and takes no part.
+double narrow_speedup(const LaneEngineSpec& spec, const Instruction& i) {
+  if (!is_16_bit(i.type) || !is_16_bit(i.out_type)) return 1;
+  if (has(i, kReadsPsum) || has(i, kWritesPsum)) return 1;
+  const int of_copies = has(i, kWideStride) ? spec.strided_copy_speedup : spec.copy_speedup;
+  return std::max(1, i.opcode == Opcode::kTensorTensor ? spec.pair_speedup : of_copies);
 }
 
 // Cycles per element of a partition.
@@ -87,13 +95,14 @@ Cycles lane_cycles(Engine engine, const LaneEngineSpec& spec, int partitions,
     case Opcode::kActivateReduce:  // ISA:237: then reads the accumulator, A2:492
       return at_least(n) + Cycles(minimum);
     case Opcode::kTensorTensor:
-      return at_least(tensor_tensor_passes(i) * n);
+      return at_least(tensor_tensor_passes(i) * n / narrow_speedup(spec, i));
     case Opcode::kScalarTensorTensor: {  // ISA:1223-1225, the type of the result does not matter
       const bool fast = i.type == ElementType::kBf16 && has(i, kAddMulSub) && i.n % 2 == 0;
       return Cycles((fast ? 1 : 2) * n * rate);
     }
-    case Opcode::kTensorScalar:   // ISA:1678
-    case Opcode::kTensorCopy:     // ISA:1398
+    case Opcode::kTensorScalar:  // ISA:1678
+    case Opcode::kTensorCopy:    // ISA:1398
+      return at_least(n / narrow_speedup(spec, i));
     case Opcode::kRangeSelect:    // ISA:1135
     case Opcode::kStreamShuffle:  // ISA:993
     case Opcode::kDropout:        // ISA:529

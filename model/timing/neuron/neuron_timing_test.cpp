@@ -309,6 +309,32 @@ TEST(Lanes, ElementsPerCycleAreTheLanes) {
   EXPECT_DOUBLE_EQ(cycles(1 << 20, 128), 64) << "the smallest instruction";
 }
 
+// A3:224-239.
+TEST(Lanes, ElementsOfSixteenBitsInSbufMayBeFaster) {
+  LaneEngineSpec fast = core().vector;
+  fast.copy_speedup = 4;
+  fast.strided_copy_speedup = 2;
+  fast.pair_speedup = 2;
+  const auto faster = [&fast](Opcode opcode, unsigned flags, ElementType in, ElementType out) {
+    Instruction i = lane(opcode, 8192, flags, in);
+    i.out_type = out;
+    return cycles_of(kV, i).value() / lane_cycles(kV, fast, core().sbuf.partitions, i).value();
+  };
+  constexpr unsigned kOnChip = kReadsSbuf | kWritesSbuf;
+  constexpr ElementType kB = ElementType::kBf16;
+  constexpr ElementType kF = ElementType::kFp32;
+  EXPECT_DOUBLE_EQ(faster(Opcode::kTensorCopy, kOnChip, kB, kB), 4);
+  EXPECT_DOUBLE_EQ(faster(Opcode::kTensorScalar, kOnChip, kB, ElementType::kFp16), 4);
+  EXPECT_DOUBLE_EQ(faster(Opcode::kTensorScalar, kOnChip | kWideStride, kB, kB), 2);
+  EXPECT_DOUBLE_EQ(faster(Opcode::kTensorTensor, kOnChip | kAddMulSub, kB, kB), 2);
+  EXPECT_DOUBLE_EQ(faster(Opcode::kTensorCopy, kOnChip, kB, kF), 1);
+  EXPECT_DOUBLE_EQ(faster(Opcode::kTensorCopy, kOnChip, kF, kF), 1);
+  EXPECT_DOUBLE_EQ(faster(Opcode::kTensorTensor, kReadsPsum | kWritesSbuf, kB, kB), 1);
+  EXPECT_DOUBLE_EQ(faster(Opcode::kTensorCopy, kReadsPsum | kWritesSbuf, kB, kB), 1)
+      << "results of products are FP32 in PSUM";
+  EXPECT_DOUBLE_EQ(faster(Opcode::kTensorReduce, kOnChip, kB, kB), 1);
+}
+
 // --- Engines -----------------------------------------------------------------------------------
 
 std::string refusal(Engine engine, Opcode opcode) {

@@ -157,6 +157,38 @@ TEST(DecoderGraph, OnlyTheChosenExpertsCompute) {
       kLayers * (2 * (attention_weights + router + 2 * one_expert) + scores) + 2 * kHidden * 32000);
 }
 
+// The rows of a balanced routing divide among the groups, and so do the weights of the experts.
+TEST(DecoderGraph, GroupsOfRanksHoldSomeOfTheExperts) {
+  const auto rank = [](int groups) {
+    Binding binding{64, 1, Phase::kDecode, 128};
+    binding.tensor_parallel = 8;
+    binding.expert_parallel = groups;
+    binding.routing = "balanced";
+    return in_general_operators(build_graph(load("Mixtral-8x7B-v0.1"), binding));
+  };
+  const auto of_experts = [](const Graph& graph) {
+    double flops = 0;
+    for (std::size_t i = 0; i < graph.ops().size(); ++i) {
+      if (graph.op(static_cast<OpId>(i)).kind == "ExpertMatMul")
+        flops += graph.flops(static_cast<OpId>(i)).value();
+    }
+    return flops;
+  };
+  const Graph together = rank(1);
+  EXPECT_EQ(find_op(together, "decoder.0.ffn.experts.output")->attributes.count("apart"), 0U);
+  for (const int groups : {2, 4, 8}) {
+    const Graph apart = rank(groups);
+    EXPECT_DOUBLE_EQ(of_experts(apart), of_experts(together)) << groups;
+    const Op* output = find_op(apart, "decoder.0.ffn.experts.output");
+    const Shape& weight = apart.tensor(output->inputs[1]).shape;
+    EXPECT_EQ(weight, (Shape{8 / groups, 14336 * groups / 8, 4096}));
+    EXPECT_EQ(apart.tensor(output->outputs[0]).shape, (Shape{64 * 2 / groups, 1, 4096}));
+    const Op* sum = find_op(apart, "decoder.0.ffn.experts.combined");
+    EXPECT_EQ(sum->kind, "ExpertSum");
+    EXPECT_EQ(apart.tensor(sum->outputs[0]).shape, (Shape{64, 1, 4096}));
+  }
+}
+
 TEST(DecoderGraph, PositionsAsTheNetworksKnowThem) {
   EXPECT_NE(find_op(decode("opt-13b", 1, 128), "embeddings.position"), nullptr);
   EXPECT_EQ(find_op(decode("Llama-2-7b", 1, 128), "embeddings.position"), nullptr);

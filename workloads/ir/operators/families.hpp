@@ -92,6 +92,8 @@ std::vector<Shape> top_k_shapes(const OpView& op);
 double top_k_flops(const OpView& op);
 std::vector<Shape> expert_matmul_shapes(const OpView& op);
 double expert_matmul_flops(const OpView& op);
+std::vector<Shape> expert_sum_shapes(const OpView& op);
+double expert_sum_flops(const OpView& op);
 
 // training.cpp
 std::vector<Shape> gradient_shapes(const OpView& op);
