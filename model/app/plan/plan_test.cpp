@@ -176,7 +176,9 @@ TEST(Plan, ADeviceCountIsSplitInEveryWayThatThereIs) {
   EXPECT_THAT(splits({{1, 2}, 4, false, false}), ElementsAre("1 1 1 1", "2 1 1 1"));
   EXPECT_THAT(splits({{1, 2}, 4, false, true}),
               ElementsAre("1 1 1 1", "1 2 1 1", "1 4 1 1", "2 1 1 1", "2 2 1 1"));
-  EXPECT_THAT(splits({{1, 4}, 4, true, false}),
+  EXPECT_THAT(splits({{1, 4}, 4, true, false, false}),
+              ElementsAre("1 1 1 1", "4 1 1 1", "4 1 1 2", "4 1 1 4"));
+  EXPECT_THAT(splits({{1, 4}, 4, true, false, true}),
               ElementsAre("1 1 1 1", "4 1 1 1", "4 1 1 2", "4 1 1 4", "2 1 2 4", "1 1 4 4"));
 }
 
