@@ -26,6 +26,13 @@ std::string row_of(const char* name, const ServeStatistic& one, const ServeSumma
   return text + "\n";
 }
 
+// " (80 %: 0.382 to 0.533)", or nothing where there is none.
+std::string interval_words(const ServeSummary& summary, const std::string& key) {
+  const auto interval = summary.interval80.find(key);
+  if (interval == summary.interval80.end()) return "";
+  return fmt::format(" (80 %: {:.3g} to {:.3g})", interval->second.low, interval->second.high);
+}
+
 std::string throughput_line(const ServeSummary& summary) {
   std::string text = fmt::format("  {:.1f} output tokens/s, {:.4g} requests/s",
                                  summary.output_tokens_per_s, summary.requests_per_s);
@@ -36,8 +43,9 @@ std::string throughput_line(const ServeSummary& summary) {
   }
   text += "\n";
   if (summary.cost_usd_per_million) {
-    text += fmt::format("  {:.3g} USD per million output tokens, on demand\n",
-                        *summary.cost_usd_per_million);
+    text +=
+        fmt::format("  {:.3g} USD per million output tokens, on demand{}\n",
+                    *summary.cost_usd_per_million, interval_words(summary, "cost_usd_per_million"));
   }
   if (summary.watts && summary.joules_per_token) {
     text += fmt::format("  {:.4g} J per output token, {:.0f} W of the boards, {:.0f} W at the wall",
@@ -54,9 +62,9 @@ std::string throughput_line(const ServeSummary& summary) {
                         *summary.usd_per_million_with_energy);
   }
   if (summary.goodput_per_s) {
-    text +=
-        fmt::format("  promise {}: {}; goodput {:.4g} requests/s\n", summary.slo,
-                    summary.keeps_slo.value_or(false) ? "kept" : "broken", *summary.goodput_per_s);
+    text += fmt::format("  promise {}: {}; goodput {:.4g} requests/s{}\n", summary.slo,
+                        summary.keeps_slo.value_or(false) ? "kept" : "broken",
+                        *summary.goodput_per_s, interval_words(summary, "goodput_per_s"));
   }
   return text;
 }

@@ -47,12 +47,13 @@ Promise parse_one(const std::string& text) {
   return promise;
 }
 
-double of_request(const ServedRequest& request, const std::string& metric) {
+double of_request(const ServedRequest& request, const std::string& metric,
+                  const TimeRatios& ratios) {
   const auto first = static_cast<double>(request.first_s);
   const auto end = static_cast<double>(request.end_s);
-  if (metric == "ttft") return first;
-  if (metric == "e2e") return end;
-  return request.output > 1 ? (end - first) / (request.output - 1) : 0;
+  if (metric == "ttft") return first * ratios.ttft;
+  if (metric == "e2e") return end * ratios.e2e;
+  return request.output > 1 ? (end - first) / (request.output - 1) * ratios.tpot : 0;
 }
 
 }  // namespace
@@ -77,20 +78,20 @@ bool keeps(const ServiceResult& result, const std::vector<Promise>& promises) {
   });
 }
 
-double goodput_of(const ServiceResult& result, const std::vector<Promise>& promises) {
+double goodput_of(const ServiceResult& result, const std::vector<Promise>& promises,
+                  const TimeRatios& ratios) {
   double good = 0;
   double all = 0;
   for (std::size_t i = static_cast<std::size_t>(result.warm_up); i < result.requests.size(); ++i) {
     const ServedRequest& request = result.requests[i];
     if (request.end_s < 0) continue;
     all += 1;
-    const bool is_good =
-        std::all_of(promises.begin(), promises.end(), [&request](const Promise& promise) {
-          return of_request(request, promise.metric) <= promise.limit.value();
-        });
+    const bool is_good = std::all_of(promises.begin(), promises.end(), [&](const Promise& promise) {
+      return of_request(request, promise.metric, ratios) <= promise.limit.value();
+    });
     if (is_good) good += 1;
   }
-  return all > 0 ? requests_per_s(result) * good / all : 0;
+  return all > 0 ? requests_per_s(result) / ratios.e2e * good / all : 0;
 }
 
 }  // namespace foretell

@@ -23,7 +23,16 @@ ServeStatistic serve_statistic(const Statistic& one);
 
 bool keeps(const ServiceResult& result, const std::vector<Promise>& promises);
 
-// Answers per second of which each keeps the limits by itself.
-double goodput_of(const ServiceResult& result, const std::vector<Promise>& promises);
+// Times of a service over those that were simulated.
+struct TimeRatios {
+  double ttft = 1;
+  double tpot = 1;  // itl, too
+  double e2e = 1;   // of whole answers, and of how long the service takes for all of them
+};
+
+// Answers per second of which each keeps the limits by itself, where all times are `ratios` as
+// long.
+double goodput_of(const ServiceResult& result, const std::vector<Promise>& promises,
+                  const TimeRatios& ratios = {});
 
 }  // namespace foretell

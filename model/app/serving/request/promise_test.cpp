@@ -47,6 +47,9 @@ TEST(Promise, GoodputCountsAnswersThatKeepAllLimits) {
   }
   EXPECT_DOUBLE_EQ(requests_per_s(result), 1);
   EXPECT_DOUBLE_EQ(goodput_of(result, parse_promises("ttft.p99<=1s")), 0.5);
+  EXPECT_DOUBLE_EQ(goodput_of(result, parse_promises("ttft.p99<=1s"), {2.1, 1, 1}), 0);
+  EXPECT_DOUBLE_EQ(goodput_of(result, parse_promises("ttft.p99<=1s"), {1, 9, 2}), 0.25);
+  EXPECT_DOUBLE_EQ(goodput_of(result, parse_promises("ttft.p99<=1s"), {0.5, 1, 0.5}), 2);
   EXPECT_FALSE(keeps(result, parse_promises("ttft.p99<=1s")));
   EXPECT_TRUE(keeps(result, parse_promises("ttft.p50<=1s,e2e.mean<=11s")));
 }

@@ -405,7 +405,7 @@ class Server {
                             {"workspace", memory.workspace.value()},
                             {"engine", memory.reserve.value()},
                             {"kv_blocks", memory.kv.value()}};
-    fill_intervals(summary);
+    fill_intervals(result, summary);
   }
 
   // From served points on GPUs, by whether workers are separate or all requests are there at once,
@@ -437,7 +437,7 @@ class Server {
                          base_.tp, find_precision(machine.dtype).matmul_compute);
   }
 
-  void fill_intervals(ServeSummary& summary) const {
+  void fill_intervals(const ServiceResult& result, ServeSummary& summary) const {
     const auto add = [&](const std::string& name, double value, IntervalQuantity quantity) {
       const Interval ratio = interval_of(quantity);
       summary.interval80[name] = {value * ratio.low, value * ratio.high};
@@ -454,6 +454,13 @@ class Server {
          {std::pair<const char*, double>{"output_tokens_per_s", summary.output_tokens_per_s},
           {"requests_per_s", summary.requests_per_s}}) {
       summary.interval80[name] = {value / call.high, value / call.low};
+    }
+    if (summary.goodput_per_s) {
+      const Interval ttft = interval_of(IntervalQuantity::kTtft);
+      const Interval tpot = interval_of(IntervalQuantity::kTpot);
+      summary.interval80["goodput_per_s"] = {
+          goodput_of(result, promises_, {ttft.high, tpot.high, call.high}),
+          goodput_of(result, promises_, {ttft.low, tpot.low, call.low})};
     }
     if (summary.cost_usd_per_million) {
       const double cost = *summary.cost_usd_per_million;
