@@ -9,6 +9,7 @@
 #include "calib/fitted/gpu/gpu_factor_tables.hpp"
 #include "calib/fitted/shared/energy_factors.hpp"
 #include "hw/spec/gpu/kernel_library.hpp"
+#include "model/app/request/library_rules.hpp"
 #include "model/app/request/refuse_option.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/limited_text.hpp"
@@ -87,12 +88,6 @@ void take_calls_of_host(const KernelLibrary& library, GpuRequest& resolved) {
   const bool is_over = !until.empty() && (release.empty() || compare_releases(release, until) >= 0);
   if (!is_over)
     resolved.host_prompt = library.per_prompt_layer * static_cast<double>(resolved.model.layers);
-}
-
-bool fuses_attention(const KernelLibrary& library, const PrecisionPolicy& precision) {
-  using Fused = KernelLibrary::FusedAttention;
-  if (library.fused_attention != Fused::kNarrow) return library.fused_attention == Fused::kYes;
-  return size_of(precision.matmul_compute) < Bytes(4);
 }
 
 // The host of a library that says how long it takes for a kernel, unless --set says it.
@@ -441,15 +436,12 @@ GpuRequest resolve_gpu(const Request& request) {
   resolved.request.system = resolved.system.spec.id;
   const DType kv_cache = resolved.precision.kv_cache;
   resolved.precision = precision_on_gpu(resolved.precision, resolved.system.spec.device);
-  if (!request.kv_dtype.empty()) resolved.precision.kv_cache = kv_cache;
   const KernelLibrary& library = library_of(request);
+  if (library.fastest_type) take_fastest_type(resolved);
+  if (!request.kv_dtype.empty()) resolved.precision.kv_cache = kv_cache;
+  const GpuDeviceSpec& device = resolved.system.spec.device;
   resolved.graphs.narrow_residuals = library.narrow_residuals;
-  resolved.fusion = {!library.one_by_one,
-                     library.passes,
-                     library.epilogues,
-                     library.strided_products,
-                     fuses_attention(library, resolved.precision),
-                     library.fused_keys};
+  resolved.fusion = fusion_of(library, resolved.precision, device.architecture);
   const bool by_host = library.one_by_one || library.per_launch;
   if (request.launch.empty() && by_host) resolved.request.launch = "stream";
   take_host_of(library, request, resolved.system.spec.device);

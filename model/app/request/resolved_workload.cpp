@@ -17,6 +17,7 @@
 #include "model/base/kept_inputs.hpp"
 #include "model/base/text.hpp"
 #include "model/mapping/gpu/narrow_activations.hpp"
+#include "model/mapping/gpu/packed_tokens.hpp"
 #include "workloads/import/hf/token_sharing.hpp"
 #include "workloads/import/workload_set.hpp"
 #include "workloads/ir/general_form.hpp"
@@ -290,6 +291,7 @@ void narrow(const ResolvedWorkload& resolved, Graph* graph) {
   const GraphRules& rules = resolved.graphs;
   if (rules.narrow_activations)
     narrow_activations(resolved.precision, graph, rules.narrow_residuals);
+  if (resolved.model.padding > 0) pack_tokens(resolved.model.padding, graph);
 }
 
 }  // namespace

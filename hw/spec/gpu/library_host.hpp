@@ -1,0 +1,17 @@
+// What the host of a kernel library takes: `host` of a file of hw/kernels.
+#pragma once
+
+#include <string>
+
+#include "hw/spec/gpu/kernel_library.hpp"
+#include "model/base/units.hpp"
+#include "model/config/document.hpp"
+
+namespace foretell {
+
+// `text`, found at `key` of `node`. UserError for what is no time from 0 to 1 ms.
+Seconds read_host_time(const Node& node, const char* key, const std::string& text);
+
+void read_host_of_library(const Node& host, KernelLibrary& library);
+
+}  // namespace foretell
