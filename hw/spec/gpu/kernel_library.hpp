@@ -27,6 +27,7 @@
 //   host: {per_launch: 9 us, longer: {Conv: 3.8}}  # … and this many times as long for an operator
 //   host: {per_call: 160 us}         # what it takes besides for a forward pass
 //   host: {per_prompt_layer: 80 us, until: "0.10"}  # … for a layer of a prompt, before a release
+//   host: {per_sample: 10 ms}        # … for a token of a sequence that it chooses
 //   streams:                         # branches of a block that run beside the rest of it
 //     - {branch: shared_experts, when: {launch: graph, tokens: "<= 1024"}, source: SGLSTREAM}
 //   asks_latents:                    # prompts that continue a cache of latents, and ask these
@@ -104,6 +105,7 @@ struct KernelLibrary {
   std::optional<Seconds> per_launch;                // of its host, which launches kernel by kernel
   std::map<std::string, double> longer_launch;  // … this many times as long, by kind of operator
   Seconds per_call;                             // of its host, besides, for a forward pass
+  Seconds per_sample;                           // … to choose a token of one sequence
   Seconds per_prompt_layer;                     // … for a layer of a prompt
   std::string per_prompt_layer_until;           // first release without; "": all have it
   int cold_copies = 0;  // other operands between two calls of its tables; 0: none

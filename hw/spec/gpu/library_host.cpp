@@ -9,8 +9,13 @@
 #include "model/config/unit_text.hpp"
 
 namespace foretell {
+namespace {
 
-Seconds read_host_time(const Node& host, const char* key, const std::string& text) {
+constexpr double kMsPerSecond = 1e3;
+
+}  // namespace
+
+Seconds read_host_time(const Node& host, const char* key, const std::string& text, Seconds most) {
   const auto refuse = [&](const std::string& why) {
     throw UserError(fmt::format("{}: {}: {}", host.where(), key, why));
   };
@@ -20,12 +25,15 @@ Seconds read_host_time(const Node& host, const char* key, const std::string& tex
   } catch (const UserError& error) {
     refuse(error.what());
   }
-  if (time < Seconds(0) || time > Seconds(1e-3))
-    refuse(text + " is not allowed; it must be from 0 us to 1 ms");
+  if (time < Seconds(0) || time > most)
+    refuse(fmt::format("{} is not allowed; it must be from 0 us to {:g} ms", text,
+                       most.value() * kMsPerSecond));
   return time;
 }
 
 namespace {
+
+constexpr Seconds kLongestSample(0.1);
 
 // By kind of operator: how many times as long its launch takes as that of another one.
 std::map<std::string, double> read_longer(const Node& longer) {
@@ -54,22 +62,29 @@ std::map<std::string, double> read_longer(const Node& longer) {
 void read_host_of_library(const Node& host, KernelLibrary& library) {
   std::string per_launch;
   std::string per_call;
+  std::string per_sample;
   std::string per_prompt_layer;
   RuleReader reader(host, "host");
   reader.text("per_launch", per_launch);
   reader.text("per_call", per_call);
+  reader.text("per_sample", per_sample);
   reader.text("per_prompt_layer", per_prompt_layer);
   reader.text("until", library.per_prompt_layer_until);
   const Node* longer = reader.node("longer");
   reader.finish();
   if (longer != nullptr) library.longer_launch = read_longer(*longer);
-  if (per_launch.empty() && per_call.empty() && per_prompt_layer.empty()) {
+  if (per_launch.empty() && per_call.empty() && per_sample.empty() &&
+      per_prompt_layer.empty()) {
     throw UserError(host.where() +
                     ": host: says no time; write how long the host takes for a "
-                    "kernel, as per_launch: 9 us, for a call or for a layer of a prompt");
+                    "kernel, as per_launch: 9 us, for a call, for a token of a sequence or for a layer of a "
+                    "prompt");
   }
   if (!per_launch.empty()) library.per_launch = read_host_time(host, "host.per_launch", per_launch);
   if (!per_call.empty()) library.per_call = read_host_time(host, "host.per_call", per_call);
+  if (!per_sample.empty()) {
+    library.per_sample = read_host_time(host, "host.per_sample", per_sample, kLongestSample);
+  }
   if (per_prompt_layer.empty()) return;
   library.per_prompt_layer = read_host_time(host, "host.per_prompt_layer", per_prompt_layer);
 }

@@ -83,6 +83,7 @@ void take_calls_of_host(const KernelLibrary& library, GpuRequest& resolved) {
   const auto& slowness = kernel_libraries().choice().host_slowness;
   const auto slower = slowness.find(resolved.system.spec.device.architecture);
   resolved.host_call = library.per_call * (slower == slowness.end() ? 1.0 : slower->second);
+  resolved.host_sample = library.per_sample * static_cast<double>(resolved.request.batch);
   const std::string release(trim(resolved.request.library_release));
   const std::string& until = library.per_prompt_layer_until;
   const bool is_over = !until.empty() && (release.empty() || compare_releases(release, until) >= 0);

@@ -27,6 +27,7 @@ struct GpuRequest : ResolvedWorkload {
   FusionRules fusion;                    // of the library
   Seconds host_call;                     // of its host, for a forward pass beside the kernels
   Seconds host_prompt;                   // … for a prompt
+  Seconds host_sample;                   // … for the tokens of a step that it chooses
   std::vector<std::string> factors_set;  // overrides of factors, apart from those of the system
 };
 
