@@ -37,8 +37,9 @@ void set_padding(std::string_view text, ModelConfig& config) {
         "{}: {} is not allowed; write a share from 0 to below 1 of the tokens", kPadding, text));
   }
   if (config.family != Family::kEncoder && *share > 0) {
-    throw UserError(fmt::format("{}: {} is no encoder, of which padding can be left out; take it out",
-                                kPadding, config.name));
+    throw UserError(
+        fmt::format("{}: {} is no encoder, of which padding can be left out; take it out", kPadding,
+                    config.name));
   }
   config.padding = *share;
 }

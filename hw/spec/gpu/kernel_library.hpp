@@ -18,8 +18,8 @@
 //   attention_apart: [volta]         # … not on these architectures
 //   softmax: {share: 0.67, row: 2 us}  # between products: of the memory's rate; of a thread block,
 //                                    # which has a row
-//   passes: {LayerNorm: 4}           # operators that are several kernels, though others are grouped
-//   epilogue_activations: [Relu]     # functions that ride in an epilogue; else all do
+//   passes: {LayerNorm: 4}           # operators that are several kernels, though others are
+//   grouped epilogue_activations: [Relu]     # functions that ride in an epilogue; else all do
 //   fastest_type: yes                # a product runs in 16 bits where that is faster than in 8
 //   attention_share: {blackwell: 0.16}  # of the dense rate, at most, that attention reaches there
 //   convolution_share: {hopper: 0.12}   # … that convolutions over frames reach
@@ -94,13 +94,13 @@ struct KernelLibrary {
   bool strided_products = true;       // products read and write with strides
   enum class FusedAttention { kYes, kNo, kNarrow };
   FusedAttention fused_attention = FusedAttention::kYes;
-  std::int64_t fused_keys = 0;  // 0: any
+  std::int64_t fused_keys = 0;                    // 0: any
   std::vector<std::string> attention_apart;       // architectures without that kernel
   std::vector<std::string> epilogue_activations;  // that products and convolutions take; empty: all
   bool fastest_type = false;  // multiplies in 16 bits where the chip is faster so than in 8
   double softmax_share = 1;   // of the memory's rate that a softmax between products reaches
-  std::optional<Seconds> softmax_row;  // … and of its thread block, which has one row
-  std::map<std::string, double> attention_share;    // … and the share of the dense rate, by chips
+  std::optional<Seconds> softmax_row;             // … and of its thread block, which has one row
+  std::map<std::string, double> attention_share;  // … and the share of the dense rate, by chips
   std::map<std::string, double> convolution_share;  // … of convolutions over frames
   std::optional<Seconds> per_launch;                // of its host, which launches kernel by kernel
   std::map<std::string, double> longer_launch;  // … this many times as long, by kind of operator

@@ -97,7 +97,8 @@ class GpuDevice final : public ResolvedDevice {
   void set_overheads(Generation& generation) const override {
     generation.prefill_overhead = resolved_.host_prompt;
     const Seconds chooses = resolved_.host_sample;
-    if (chooses > Seconds(0)) generation.afterwards = [chooses](const PipelinePass&) { return chooses; };
+    if (chooses > Seconds(0))
+      generation.afterwards = [chooses](const PipelinePass&) { return chooses; };
   }
 
   ShownCall show(const Graph& graph, Phase /*phase*/) const override {

@@ -35,12 +35,11 @@ FusionRules fusion_of(const KernelLibrary& library, const PrecisionPolicy& preci
 }
 
 void take_fastest_type(GpuRequest& resolved) {
-  const PrecisionPolicy fastest =
-      fastest_on_gpu(resolved.precision, resolved.system.spec.device);
+  const PrecisionPolicy fastest = fastest_on_gpu(resolved.precision, resolved.system.spec.device);
   if (fastest.name == resolved.precision.name) return;
-  resolved.notes.push_back(
-      fmt::format("{}: products run in {}, which {} multiplies faster", resolved.precision.name,
-                  fastest.name, resolved.system.spec.device.name));
+  resolved.notes.push_back(fmt::format("{}: products run in {}, which {} multiplies faster",
+                                       resolved.precision.name, fastest.name,
+                                       resolved.system.spec.device.name));
   resolved.precision = fastest;
 }
 

@@ -107,8 +107,7 @@ TEST(GpuFuse, AFunctionThatNoEpilogueHasIsAPass) {
 TEST(GpuFuse, ANormOfSeveralPassesFollowsThePassThatItEnds) {
   GraphWriter w;
   const TensorId x = w.input("x", {128, 256});
-  const Graph graph =
-      w.finish(w.norm("norm", w.op("add", "Add", {w.gelu("gelu", x), x})), "bf16");
+  const Graph graph = w.finish(w.norm("norm", w.op("add", "Add", {w.gelu("gelu", x), x})), "bf16");
   FusionRules rules;
   ASSERT_THAT(names_of(graph, rules), ElementsAre("gelu+add+norm"));
   rules.passes = {{"LayerNorm", 3}};
