@@ -6,6 +6,7 @@
 #include "hw/spec/gpu/kernel_library.hpp"
 #include "model/app/request/gpu_laws_test_requests.hpp"
 #include "model/app/request/prediction.hpp"
+#include "model/base/errors.hpp"
 
 namespace foretell {
 namespace {
@@ -230,6 +231,10 @@ TEST(GpuLibraryLaws, PaddingThatIsLeftOutComesBackForAttention) {
   EXPECT_GT(packed, 1.3 * half_as_long);
   request.set.emplace_back("workload.padding=0");
   EXPECT_DOUBLE_EQ(gpu_call_of(request), half_as_long);
+  request.set.back() = "workload.padding=0.5";
+  request.library.clear();
+  request.system = "inf2.xlarge";
+  EXPECT_THROW(predict(request), UserError);
 }
 
 }  // namespace

@@ -291,7 +291,13 @@ void narrow(const ResolvedWorkload& resolved, Graph* graph) {
   const GraphRules& rules = resolved.graphs;
   if (rules.narrow_activations)
     narrow_activations(resolved.precision, graph, rules.narrow_residuals);
-  if (resolved.model.padding > 0) pack_tokens(resolved.model.padding, graph);
+  if (resolved.model.padding <= 0) return;
+  if (!rules.narrow_activations) {
+    throw UserError(
+        "workload.padding: padding is left out on GPUs alone, other devices compile for a length; "
+        "take it out");
+  }
+  pack_tokens(resolved.model.padding, graph);
 }
 
 }  // namespace
