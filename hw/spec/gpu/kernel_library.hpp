@@ -18,8 +18,8 @@
 //   attention_apart: [volta]         # … not on these architectures
 //   softmax: {share: 0.67, row: 2 us}  # between products: of the memory's rate; of a thread block,
 //                                    # which has a row
-//   passes: {LayerNorm: 4}           # operators that are several kernels, though others are
-//   grouped epilogue_activations: [Relu]     # functions that ride in an epilogue; else all do
+//   passes: {LayerNorm: 4}           # operators of several kernels, though others are grouped
+//   epilogue_activations: [Relu]     # functions that are fused into an epilogue; else all are
 //   fastest_type: yes                # a product runs in 16 bits where that is faster than in 8
 //   attention_share: {blackwell: 0.16}  # of the dense rate, at most, that attention reaches there
 //   convolution_share: {hopper: 0.12}   # … that convolutions over frames reach

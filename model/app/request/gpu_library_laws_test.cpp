@@ -188,7 +188,7 @@ TEST(GpuLibraryLaws, AnEngineThatMayRunBothTypesTakesTheFaster) {
   EXPECT_DOUBLE_EQ(call("v100-sxm-16gb", "int8"), call("v100-sxm-16gb", "fp16"));
   EXPECT_LT(call("t4", "int8"), 0.8 * call("t4", "fp16"));
   Request request = bert_in_an_engine("v100-sxm-16gb", "int8");
-  const std::string all = testing::PrintToString(predict(request).notes);
+  const std::string all = testing::PrintToString(predict(request).context.notes);
   EXPECT_NE(all.find("int8: products run in fp16"), std::string::npos) << all;
   request.library.clear();
   EXPECT_GT(gpu_call_of(request), 1.2 * call("v100-sxm-16gb", "fp16"));
@@ -203,9 +203,12 @@ TEST(GpuLibraryLaws, ALibraryThatChoosesTokensOneByOneTakesATimeForEachSequence)
   for (const int batch : {1, 8}) {
     request.batch = batch;
     request.library = "pytorch-1";
-    const RunSummary before = predict(request).summary;
+    const RunRecord without = predict(request);
     request.library = "megatron-lm";
-    const RunSummary summary = predict(request).summary;
+    const RunRecord with = predict(request);
+    EXPECT_EQ(with.context.assumed_values, without.context.assumed_values + 1);
+    const RunSummary& before = without.summary;
+    const RunSummary& summary = with.summary;
     const double chooses = batch * library.per_sample.value();
     EXPECT_NEAR(*summary.tpot_s - *before.tpot_s, chooses, 1e-9) << batch;
     EXPECT_NEAR(*summary.ttft_s - *before.ttft_s, chooses, 1e-9) << batch;

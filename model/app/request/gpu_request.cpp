@@ -89,6 +89,8 @@ void take_calls_of_host(const KernelLibrary& library, GpuRequest& resolved) {
   const bool is_over = !until.empty() && (release.empty() || compare_releases(release, until) >= 0);
   if (!is_over)
     resolved.host_prompt = library.per_prompt_layer * static_cast<double>(resolved.model.layers);
+  for (const Seconds time : {resolved.host_call, resolved.host_prompt, resolved.host_sample})
+    resolved.host_values += time > Seconds(0) ? 1 : 0;
 }
 
 // The host of a library that says how long it takes for a kernel, unless --set says it.

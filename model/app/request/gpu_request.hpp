@@ -28,6 +28,7 @@ struct GpuRequest : ResolvedWorkload {
   Seconds host_call;                     // of its host, for a forward pass beside the kernels
   Seconds host_prompt;                   // … for a prompt
   Seconds host_sample;                   // … for the tokens of a step that it chooses
+  int host_values = 0;                   // of these three, how many act; no library publishes them
   std::vector<std::string> factors_set;  // overrides of factors, apart from those of the system
 };
 

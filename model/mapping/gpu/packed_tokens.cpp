@@ -6,16 +6,21 @@
 namespace foretell {
 
 void pack_tokens(double padding, Graph* graph) {
-  constexpr std::size_t kAxes = 3;
-  for (std::size_t i = 0; i < graph->tensors().size(); ++i) {
-    const auto id = static_cast<TensorId>(i);
-    const Tensor& tensor = graph->tensor(id);
+  const std::vector<Tensor>& tensors = graph->tensors();
+  const auto ids = std::find_if(tensors.begin(), tensors.end(), [](const Tensor& tensor) {
+    return tensor.kind == TensorKind::kInput && tensor.shape.size() == 2;
+  });
+  if (ids == tensors.end()) return;
+  const Shape sequences = ids->shape;
+  const double left = static_cast<double>(sequences[1]) * (1 - padding);
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    const Tensor& tensor = tensors[i];
     const bool flows = tensor.kind == TensorKind::kActivation || tensor.kind == TensorKind::kOutput;
-    if (!flows || tensor.shape.size() != kAxes) continue;
+    if (!flows || tensor.shape.size() != 3) continue;
+    if (!std::equal(sequences.begin(), sequences.end(), tensor.shape.begin())) continue;
     Shape packed = tensor.shape;
-    const double left = static_cast<double>(packed[1]) * (1 - padding);
     packed[1] = std::max<std::int64_t>(1, std::llround(left));
-    graph->set_shape(id, std::move(packed));
+    graph->set_shape(static_cast<TensorId>(i), std::move(packed));
   }
 }
 

@@ -8,7 +8,8 @@
 namespace foretell {
 
 // `padding`: the share of the tokens that are left out, from 0 to below 1. Activations [sequences,
-// tokens, columns] become as much shorter; those with an axis of heads stay.
+// tokens, columns] of a graph whose input is [sequences, tokens] become as much shorter; those with
+// an axis of heads, and of single tokens, stay.
 void pack_tokens(double padding, Graph* graph);
 
 }  // namespace foretell
