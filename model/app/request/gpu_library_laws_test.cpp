@@ -194,6 +194,17 @@ TEST(GpuLibraryLaws, AnEngineThatMayRunBothTypesTakesTheFaster) {
   EXPECT_GT(gpu_call_of(request), 1.2 * call("v100-sxm-16gb", "fp16"));
 }
 
+// Sums over rows end passes of a compiler, so that a norm and a softmax move more bytes than those
+// written by hand; the host of neither is waited for.
+TEST(GpuLibraryLaws, ACompilerThatEndsAPassAtASumMovesMoreBytes) {
+  Request request = bert_in_an_engine("a100-sxm", "fp16");
+  request.batch = 64;
+  request.library = "lightseq";
+  const double by_hand = gpu_call_of(request);
+  request.library = "tensorflow-xla";
+  EXPECT_GT(gpu_call_of(request), 1.05 * by_hand);
+}
+
 // A loop over sequences, in every step and after the prompt.
 TEST(GpuLibraryLaws, ALibraryThatChoosesTokensOneByOneTakesATimeForEachSequence) {
   const KernelLibrary& library = kernel_libraries().of_networks("megatron-lm");
