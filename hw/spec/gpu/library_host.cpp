@@ -12,6 +12,7 @@ namespace foretell {
 namespace {
 
 constexpr double kMsPerSecond = 1e3;
+constexpr Seconds kLongestSample(0.1);
 
 }  // namespace
 
@@ -25,15 +26,14 @@ Seconds read_host_time(const Node& host, const char* key, const std::string& tex
   } catch (const UserError& error) {
     refuse(error.what());
   }
-  if (time < Seconds(0) || time > most)
+  if (time < Seconds(0) || time > most) {
     refuse(fmt::format("{} is not allowed; it must be from 0 us to {:g} ms", text,
                        most.value() * kMsPerSecond));
+  }
   return time;
 }
 
 namespace {
-
-constexpr Seconds kLongestSample(0.1);
 
 // By kind of operator: how many times as long its launch takes as that of another one.
 std::map<std::string, double> read_longer(const Node& longer) {

@@ -9,8 +9,8 @@
 
 namespace foretell {
 
-// `text`, found at `key` of `node`. UserError for what is no time from 0 to `most`.
-Seconds read_host_time(const Node& node, const char* key, const std::string& text,
+// `text`, found at `key` of `host`. UserError for what is no time from 0 to `most`.
+Seconds read_host_time(const Node& host, const char* key, const std::string& text,
                        Seconds most = Seconds(1e-3));
 
 void read_host_of_library(const Node& host, KernelLibrary& library);
