@@ -1,9 +1,13 @@
 #include "workloads/import/workload_set.hpp"
 
+#include <fmt/format.h>
+
 #include <cstdint>
 #include <map>
+#include <optional>
 
 #include "model/base/errors.hpp"
+#include "model/base/number_text.hpp"
 #include "model/base/text.hpp"
 #include "model/config/unit_text.hpp"
 #include "workloads/import/hf/config_readers.hpp"
@@ -24,6 +28,22 @@ void set_context(std::int64_t value, ModelConfig& config) {
   config.max_seq_len = value;
 }
 
+constexpr std::string_view kPadding = "workload.padding";
+
+void set_padding(std::string_view text, ModelConfig& config) {
+  const std::optional<double> share = to_number(text);
+  if (!share || !(*share >= 0 && *share < 1)) {
+    throw UserError(fmt::format(
+        "{}: {} is not allowed; write a share from 0 to below 1 of the tokens", kPadding, text));
+  }
+  if (config.family != Family::kEncoder && *share > 0) {
+    throw UserError(
+        fmt::format("{}: {} is no encoder, of which padding can be left out; take it out", kPadding,
+                    config.name));
+  }
+  config.padding = *share;
+}
+
 const std::map<std::string, Setting>& settings() {
   static const std::map<std::string, Setting> kSettings = {
       {"workload.layers",
@@ -40,14 +60,15 @@ const std::map<std::string, Setting>& settings() {
 void apply(const std::string& assignment, ModelConfig& config) {
   const std::size_t equals = assignment.find('=');
   const std::string path(trim(std::string_view(assignment).substr(0, equals)));
+  const std::string text(
+      equals == std::string::npos ? "" : trim(std::string_view(assignment).substr(equals + 1)));
+  if (path == kPadding) return set_padding(text, config);
   const auto found = settings().find(path);
   if (found == settings().end()) {
-    std::vector<std::string> known;
+    std::vector<std::string> known = {std::string(kPadding)};
     for (const auto& entry : settings()) known.push_back(entry.first);
     throw unknown_name("parameter", path, known);
   }
-  const std::string text(
-      equals == std::string::npos ? "" : trim(std::string_view(assignment).substr(equals + 1)));
   const Setting& setting = found->second;
   const std::int64_t value = parse_integer(text);
   if (value < setting.least || value > setting.most) {

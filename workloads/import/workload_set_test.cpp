@@ -64,5 +64,14 @@ TEST(WorkloadSet, WhatCannotBeSetIsReported) {
   EXPECT_EQ(set_message("workload.layers=2"), "accepted");
 }
 
+TEST(WorkloadSet, PaddingIsAShareOfAnEncodersTokens) {
+  EXPECT_EQ(with("bert-base-uncased", {"workload.padding=0.4"}).padding, 0.4);
+  for (const char* text : {"1", "-0.1", "half", ""}) {
+    EXPECT_THROW(with("bert-base-uncased", {std::string("workload.padding=") + text}), UserError)
+        << text;
+  }
+  EXPECT_THROW(with("llama-3-8b", {"workload.padding=0.4"}), UserError);
+}
+
 }  // namespace
 }  // namespace foretell

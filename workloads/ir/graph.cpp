@@ -143,6 +143,10 @@ void Graph::set_dtype(TensorId id, DType dtype) {
   tensors_.at(static_cast<std::size_t>(id)).dtype = dtype;
 }
 
+void Graph::set_shape(TensorId id, Shape shape) {
+  tensors_.at(static_cast<std::size_t>(id)).shape = std::move(shape);
+}
+
 void Graph::keep(TensorId id) { tensors_.at(static_cast<std::size_t>(id)).is_kept = true; }
 
 Flops Graph::flops(OpId id) const {

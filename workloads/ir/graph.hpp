@@ -80,6 +80,7 @@ class Graph {
   void mark_output(TensorId id);
   void mark_state(TensorId id);  // the new content of a state, given back by an operator
   void set_dtype(TensorId id, DType dtype);  // see workloads/ir/precision.hpp
+  void set_shape(TensorId id, Shape shape);  // of an activation; operators are not asked again
   void keep(TensorId id);                    // see Tensor::is_kept
 
   Flops flops(OpId id) const;  // 1 multiply-accumulate = 2 flops

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "hw/spec/gpu/gpu_architecture.hpp"
+#include "hw/spec/gpu/library_host.hpp"
 #include "hw/spec/shared/catalog.hpp"
 #include "hw/spec/shared/data_folder.hpp"
 #include "hw/spec/shared/provenance.hpp"
@@ -82,66 +83,6 @@ std::optional<std::vector<RuleConditions>> read_latent_rules(const Node* section
   return asks;
 }
 
-Seconds read_host_time(const Node& host, const char* key, const std::string& text) {
-  const auto refuse = [&](const std::string& why) {
-    throw UserError(fmt::format("{}: host.{}: {}", host.where(), key, why));
-  };
-  Seconds time;
-  try {
-    time = parse_quantity<Seconds>(text);
-  } catch (const UserError& error) {
-    refuse(error.what());
-  }
-  if (time < Seconds(0) || time > Seconds(1e-3))
-    refuse(text + " is not allowed; it must be from 0 us to 1 ms");
-  return time;
-}
-
-// By kind of operator: how many times as long its launch takes as that of another one.
-std::map<std::string, double> read_longer(const Node& longer) {
-  constexpr double kMost = 100;
-  std::map<std::string, double> ratios;
-  if (longer.entries.empty()) {
-    throw UserError(longer.where() +
-                    ": host.longer: names no operator; write how many times as long the host takes "
-                    "for it, as {Conv: 3.8}");
-  }
-  RuleReader reader(longer, "longer");
-  for (const MapEntry& entry : longer.entries) {
-    double& ratio = ratios[entry.key];
-    reader.number(entry.key.c_str(), ratio);
-    if (ratio >= 1 && ratio <= kMost) continue;
-    throw UserError(
-        fmt::format("{}: host.longer.{}: {:g} is not allowed; it must be from 1 to {:g}",
-                    longer.where(), entry.key, ratio, kMost));
-  }
-  reader.finish();
-  return ratios;
-}
-
-void read_host(const Node& host, KernelLibrary& library) {
-  std::string per_launch;
-  std::string per_call;
-  std::string per_prompt_layer;
-  RuleReader reader(host, "host");
-  reader.text("per_launch", per_launch);
-  reader.text("per_call", per_call);
-  reader.text("per_prompt_layer", per_prompt_layer);
-  reader.text("until", library.per_prompt_layer_until);
-  const Node* longer = reader.node("longer");
-  reader.finish();
-  if (longer != nullptr) library.longer_launch = read_longer(*longer);
-  if (per_launch.empty() && per_call.empty() && per_prompt_layer.empty()) {
-    throw UserError(host.where() +
-                    ": host: says no time; write how long the host takes for a "
-                    "kernel, as per_launch: 9 us, for a call or for a layer of a prompt");
-  }
-  if (!per_launch.empty()) library.per_launch = read_host_time(host, "per_launch", per_launch);
-  if (!per_call.empty()) library.per_call = read_host_time(host, "per_call", per_call);
-  if (per_prompt_layer.empty()) return;
-  library.per_prompt_layer = read_host_time(host, "per_prompt_layer", per_prompt_layer);
-}
-
 // UserError with the nearest name: one that no device has would never match.
 void check_architecture(const Node& node, const char* key, const std::string& name) {
   try {
@@ -181,6 +122,30 @@ void read_chunked_keys(const Node& node, KernelLibrary& library) {
                     ": one_head.chunks: names two releases, the earlier first, and an architecture "
                     "it does not concern, as {since: \"0.21\", until: \"1.1\", except: NAME}");
   }
+}
+
+// How many passes an operator takes, by its kind.
+void read_passes(const Node& node, const char* key, std::map<std::string, int>& counts) {
+  RuleReader passes(node, key);
+  for (const MapEntry& entry : node.entries) passes.whole(entry.key.c_str(), counts[entry.key]);
+  passes.finish();
+}
+
+void read_apart(const Node& node, KernelLibrary& library) {
+  library.attention_apart = read_words(node, "attention_apart");
+  for (const std::string& name : library.attention_apart)
+    check_architecture(node, "attention_apart", name);
+}
+
+void read_softmax(const Node& node, KernelLibrary& library) {
+  RuleReader reader(node, "softmax");
+  std::string row;
+  reader.number("share", library.softmax_share);
+  reader.text("row", row);
+  reader.finish();
+  if (!(library.softmax_share > 0 && library.softmax_share <= 1))
+    throw UserError(node.where() + ": softmax.share: must be above 0 and at most 1");
+  if (!row.empty()) library.softmax_row = read_host_time(node, "softmax.row", row);
 }
 
 // By architecture of the board: shares of its dense rate.
@@ -234,6 +199,10 @@ KernelLibrary read_library(const fs::path& path, const Bibliography& bibliograph
                      "attention_share",
                      "convolution_share",
                      "host",
+                     "passes",
+                     "attention_apart",
+                     "epilogue_activations",
+                     "softmax",
                      "one_head"});
   reader.flag("runs_networks", library.runs_networks);
   reader.flag("measured_alone", library.measured_alone);
@@ -251,16 +220,16 @@ KernelLibrary read_library(const fs::path& path, const Bibliography& bibliograph
   }
   if (const Node* one_by_one = root.find("one_by_one")) {
     library.one_by_one = true;
-    RuleReader passes(*one_by_one, "one_by_one");
-    for (const MapEntry& entry : one_by_one->entries) {
-      int& count = library.passes[entry.key];
-      passes.whole(entry.key.c_str(), count);
-    }
-    passes.finish();
+    read_passes(*one_by_one, "one_by_one", library.passes);
   }
+  if (const Node* passes = root.find("passes")) read_passes(*passes, "passes", library.passes);
   reader.flag("epilogues", library.epilogues);
   reader.flag("narrow_residuals", library.narrow_residuals);
   reader.flag("strided_products", library.strided_products);
+  reader.flag("fastest_type", library.fastest_type);
+  if (const Node* apart = root.find("attention_apart")) read_apart(*apart, library);
+  if (const Node* activations = root.find("epilogue_activations"))
+    library.epilogue_activations = read_words(*activations, "epilogue_activations");
   using Fused = KernelLibrary::FusedAttention;
   int fused = static_cast<int>(library.fused_attention);
   reader.word("fused_attention",
@@ -270,12 +239,10 @@ KernelLibrary read_library(const fs::path& path, const Bibliography& bibliograph
               fused);
   library.fused_attention = static_cast<Fused>(fused);
   reader.whole("fused_keys", library.fused_keys);
-  reader.number("softmax_share", library.softmax_share);
-  if (!(library.softmax_share > 0 && library.softmax_share <= 1))
-    throw UserError(root.where() + ": softmax_share: must be above 0 and at most 1");
+  if (const Node* softmax = root.find("softmax")) read_softmax(*softmax, library);
   library.attention_share = read_shares(root, "attention_share");
   library.convolution_share = read_shares(root, "convolution_share");
-  if (const Node* host = root.find("host")) read_host(*host, library);
+  if (const Node* host = root.find("host")) read_host_of_library(*host, library);
   if (const Node* one_head = root.find("one_head")) {
     RuleReader of_one_head(*one_head, "one_head");
     of_one_head.text("kernels", library.one_head);

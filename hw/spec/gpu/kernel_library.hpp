@@ -15,12 +15,19 @@
 //   strided_products: no             # heads are copied apart before products and together after
 //   fused_attention: narrow          # one kernel in 16 bits and fewer; else products and a softmax
 //   fused_keys: 384                  # … up to this many keys
+//   attention_apart: [volta]         # … not on these architectures
+//   softmax: {share: 0.67, row: 2 us}  # between products: of the memory's rate; of a thread block,
+//                                    # which has a row
+//   passes: {LayerNorm: 4}           # operators of several kernels, though others are grouped
+//   epilogue_activations: [Relu]     # functions that are fused into an epilogue; else all are
+//   fastest_type: yes                # a product runs in 16 bits where that is faster than in 8
 //   attention_share: {blackwell: 0.16}  # of the dense rate, at most, that attention reaches there
 //   convolution_share: {hopper: 0.12}   # … that convolutions over frames reach
 //   host: {per_launch: 9 us}         # the host launches kernel by kernel and takes this long
 //   host: {per_launch: 9 us, longer: {Conv: 3.8}}  # … and this many times as long for an operator
 //   host: {per_call: 160 us}         # what it takes besides for a forward pass
 //   host: {per_prompt_layer: 80 us, until: "0.10"}  # … for a layer of a prompt, before a release
+//   host: {per_sample: 10 ms}        # … for a token of a sequence that it chooses
 //   streams:                         # branches of a block that run beside the rest of it
 //     - {branch: shared_experts, when: {launch: graph, tokens: "<= 1024"}, source: SGLSTREAM}
 //   asks_latents:                    # prompts that continue a cache of latents, and ask these
@@ -87,13 +94,18 @@ struct KernelLibrary {
   bool strided_products = true;       // products read and write with strides
   enum class FusedAttention { kYes, kNo, kNarrow };
   FusedAttention fused_attention = FusedAttention::kYes;
-  std::int64_t fused_keys = 0;  // 0: any
-  double softmax_share = 1;     // of the memory's rate that a softmax between products reaches
-  std::map<std::string, double> attention_share;    // … and the share of the dense rate, by chips
+  std::int64_t fused_keys = 0;                    // 0: any
+  std::vector<std::string> attention_apart;       // architectures without that kernel
+  std::vector<std::string> epilogue_activations;  // that products and convolutions take; empty: all
+  bool fastest_type = false;  // multiplies in 16 bits where the chip is faster so than in 8
+  double softmax_share = 1;   // of the memory's rate that a softmax between products reaches
+  std::optional<Seconds> softmax_row;             // … and of its thread block, which has one row
+  std::map<std::string, double> attention_share;  // … and the share of the dense rate, by chips
   std::map<std::string, double> convolution_share;  // … of convolutions over frames
   std::optional<Seconds> per_launch;                // of its host, which launches kernel by kernel
   std::map<std::string, double> longer_launch;  // … this many times as long, by kind of operator
   Seconds per_call;                             // of its host, besides, for a forward pass
+  Seconds per_sample;                           // … to choose a token of one sequence
   Seconds per_prompt_layer;                     // … for a layer of a prompt
   std::string per_prompt_layer_until;           // first release without; "": all have it
   int cold_copies = 0;  // other operands between two calls of its tables; 0: none

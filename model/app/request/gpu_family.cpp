@@ -67,7 +67,8 @@ class GpuDevice final : public ResolvedDevice {
 
   SystemFacts facts() const override {
     SystemFacts facts = facts_of(resolved_.system, factors_.id());
-    facts.assumed_values += assumed_shapes_of_gpu_kernels() + assumed_common_factors_of_gpus();
+    facts.assumed_values +=
+        assumed_shapes_of_gpu_kernels() + assumed_common_factors_of_gpus() + resolved_.host_values;
     for (Parameter& factor : factors_.parameters(type_))
       facts.parameters.push_back(std::move(factor));
     facts.machine = gpu_machine(resolved_.system, resolved_.precision.matmul_compute);
@@ -96,6 +97,9 @@ class GpuDevice final : public ResolvedDevice {
 
   void set_overheads(Generation& generation) const override {
     generation.prefill_overhead = resolved_.host_prompt;
+    const Seconds chooses = resolved_.host_sample;
+    if (chooses > Seconds(0))
+      generation.afterwards = [chooses](const PipelinePass&) { return chooses; };
   }
 
   ShownCall show(const Graph& graph, Phase /*phase*/) const override {

@@ -6,6 +6,7 @@
 #include "hw/spec/gpu/kernel_library.hpp"
 #include "model/app/request/gpu_laws_test_requests.hpp"
 #include "model/app/request/prediction.hpp"
+#include "model/base/errors.hpp"
 
 namespace foretell {
 namespace {
@@ -154,6 +155,100 @@ TEST(GpuLibraryLaws, PromptsOfOlderReleasesTakeATimeForEveryLayer) {
     EXPECT_NEAR(*before.ttft_s - *since.ttft_s, layers * library.per_prompt_layer.value(), 1e-9);
     EXPECT_DOUBLE_EQ(*before.tpot_s, *since.tpot_s);
   }
+}
+
+Request bert_in_an_engine(const char* system, const char* dtype) {
+  Request request = bert_on_h100();
+  request.system = system;
+  request.dtype = dtype;
+  request.batch = 8;
+  request.seq_len = 384;
+  request.library = "tensorrt-plugins";
+  return request;
+}
+
+// The plugin's one kernel is of Turing and later: on V100 scores go through memory.
+TEST(GpuLibraryLaws, AnAttentionWithoutAKernelOnTheBoardIsProductsAndASoftmax) {
+  const auto against_one_kernel = [](const char* system) {
+    Request request = bert_in_an_engine(system, "fp16");
+    const double engine = gpu_call_of(request);
+    request.library = "trtllm";
+    return engine / gpu_call_of(request);
+  };
+  EXPECT_GT(against_one_kernel("v100-sxm-16gb"), 1.05);
+  EXPECT_DOUBLE_EQ(against_one_kernel("t4"), 1);
+  EXPECT_DOUBLE_EQ(against_one_kernel("a100-sxm"), 1);
+}
+
+// V100 multiplies 8 bits on its vector pipe, at half the rate that its matrix pipe has for 16.
+TEST(GpuLibraryLaws, AnEngineThatMayRunBothTypesTakesTheFaster) {
+  const auto call = [](const char* system, const char* dtype) {
+    return gpu_call_of(bert_in_an_engine(system, dtype));
+  };
+  EXPECT_DOUBLE_EQ(call("v100-sxm-16gb", "int8"), call("v100-sxm-16gb", "fp16"));
+  EXPECT_LT(call("t4", "int8"), 0.8 * call("t4", "fp16"));
+  Request request = bert_in_an_engine("v100-sxm-16gb", "int8");
+  const std::string all = testing::PrintToString(predict(request).context.notes);
+  EXPECT_NE(all.find("int8: products run in fp16"), std::string::npos) << all;
+  request.library.clear();
+  EXPECT_GT(gpu_call_of(request), 1.2 * call("v100-sxm-16gb", "fp16"));
+}
+
+// Sums over rows end passes of a compiler, so that a norm and a softmax move more bytes than those
+// written by hand; the host of neither is waited for.
+TEST(GpuLibraryLaws, ACompilerThatEndsAPassAtASumMovesMoreBytes) {
+  Request request = bert_in_an_engine("a100-sxm", "fp16");
+  request.batch = 64;
+  request.library = "lightseq";
+  const double by_hand = gpu_call_of(request);
+  request.library = "tensorflow-xla";
+  EXPECT_GT(gpu_call_of(request), 1.05 * by_hand);
+}
+
+// A loop over sequences, in every step and after the prompt.
+TEST(GpuLibraryLaws, ALibraryThatChoosesTokensOneByOneTakesATimeForEachSequence) {
+  const KernelLibrary& library = kernel_libraries().of_networks("megatron-lm");
+  ASSERT_GT(library.per_sample, Seconds(0));
+  Request request = llama_on_h100();
+  request.output_len = 4;
+  for (const int batch : {1, 8}) {
+    request.batch = batch;
+    request.library = "pytorch-1";
+    const RunRecord without = predict(request);
+    request.library = "megatron-lm";
+    const RunRecord with = predict(request);
+    EXPECT_EQ(with.context.assumed_values, without.context.assumed_values + 1);
+    const RunSummary& before = without.summary;
+    const RunSummary& summary = with.summary;
+    const double chooses = batch * library.per_sample.value();
+    EXPECT_NEAR(*summary.tpot_s - *before.tpot_s, chooses, 1e-9) << batch;
+    EXPECT_NEAR(*summary.ttft_s - *before.ttft_s, chooses, 1e-9) << batch;
+    EXPECT_NEAR(summary.call_s - before.call_s, 4 * chooses, 1e-9) << batch;
+  }
+}
+
+// Products see the tokens that are left, attention whole sequences: half of the padding costs no
+// time, the other half some.
+TEST(GpuLibraryLaws, PaddingThatIsLeftOutComesBackForAttention) {
+  Request request = bert_in_an_engine("a100-sxm", "fp16");
+  request.library = "fastertransformer";
+  request.batch = 32;
+  request.seq_len = 1024;
+  request.set = {"workload.context=1024"};
+  const double padded = gpu_call_of(request);
+  request.set.emplace_back("workload.padding=0.5");
+  const double packed = gpu_call_of(request);
+  request.set.pop_back();
+  request.seq_len = 512;
+  const double half_as_long = gpu_call_of(request);
+  EXPECT_LT(packed, 0.9 * padded);
+  EXPECT_GT(packed, 1.3 * half_as_long);
+  request.set.emplace_back("workload.padding=0");
+  EXPECT_DOUBLE_EQ(gpu_call_of(request), half_as_long);
+  request.set.back() = "workload.padding=0.5";
+  request.library.clear();
+  request.system = "inf2.xlarge";
+  EXPECT_THROW(predict(request), UserError);
 }
 
 }  // namespace

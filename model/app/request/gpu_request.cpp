@@ -9,6 +9,7 @@
 #include "calib/fitted/shared/energy_factors.hpp"
 #include "hw/spec/gpu/kernel_library.hpp"
 #include "model/app/request/expert_ranks.hpp"
+#include "model/app/request/library_rules.hpp"
 #include "model/app/request/refuse_option.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
@@ -80,17 +81,14 @@ void take_calls_of_host(const KernelLibrary& library, GpuRequest& resolved) {
   const auto& slowness = kernel_libraries().choice().host_slowness;
   const auto slower = slowness.find(resolved.system.spec.device.architecture);
   resolved.host_call = library.per_call * (slower == slowness.end() ? 1.0 : slower->second);
+  resolved.host_sample = library.per_sample * static_cast<double>(resolved.request.batch);
   const std::string release(trim(resolved.request.library_release));
   const std::string& until = library.per_prompt_layer_until;
   const bool is_over = !until.empty() && (release.empty() || compare_releases(release, until) >= 0);
   if (!is_over)
     resolved.host_prompt = library.per_prompt_layer * static_cast<double>(resolved.model.layers);
-}
-
-bool fuses_attention(const KernelLibrary& library, const PrecisionPolicy& precision) {
-  using Fused = KernelLibrary::FusedAttention;
-  if (library.fused_attention != Fused::kNarrow) return library.fused_attention == Fused::kYes;
-  return size_of(precision.matmul_compute) < Bytes(4);
+  for (const Seconds time : {resolved.host_call, resolved.host_prompt, resolved.host_sample})
+    resolved.host_values += time > Seconds(0) ? 1 : 0;
 }
 
 // The host of a library that says how long it takes for a kernel, unless --set says it.
@@ -358,15 +356,12 @@ GpuRequest resolve_gpu(const Request& request) {
   resolved.request.system = resolved.system.spec.id;
   const DType kv_cache = resolved.precision.kv_cache;
   resolved.precision = precision_on_gpu(resolved.precision, resolved.system.spec.device);
-  if (!request.kv_dtype.empty()) resolved.precision.kv_cache = kv_cache;
   const KernelLibrary& library = library_of(request);
+  if (library.fastest_type) take_fastest_type(resolved);
+  if (!request.kv_dtype.empty()) resolved.precision.kv_cache = kv_cache;
+  const GpuDeviceSpec& device = resolved.system.spec.device;
   resolved.graphs.narrow_residuals = library.narrow_residuals;
-  resolved.fusion = {!library.one_by_one,
-                     library.passes,
-                     library.epilogues,
-                     library.strided_products,
-                     fuses_attention(library, resolved.precision),
-                     library.fused_keys};
+  resolved.fusion = fusion_of(library, resolved.precision, device.architecture);
   const bool by_host = library.one_by_one || library.per_launch;
   if (request.launch.empty() && by_host) resolved.request.launch = "stream";
   take_host_of(library, request, resolved.system.spec.device);

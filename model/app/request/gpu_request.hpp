@@ -27,6 +27,8 @@ struct GpuRequest : ResolvedWorkload {
   FusionRules fusion;                    // of the library
   Seconds host_call;                     // of its host, for a forward pass beside the kernels
   Seconds host_prompt;                   // … for a prompt
+  Seconds host_sample;                   // … for the tokens of a step that it chooses
+  int host_values = 0;                   // of these three, how many act; no library publishes them
   std::vector<std::string> factors_set;  // overrides of factors, apart from those of the system
 };
 

@@ -126,10 +126,10 @@ std::string key_of(const RequestField& field) {
 
 // Names lose "dim ", as their field says it.
 void put_varying(const Request& request, nlohmann::ordered_json& json) {
-  constexpr std::string_view kDimension = "dim ";
+  constexpr std::string_view kNamedSize = "dim ";
   for (const auto& [name, text] : request.distributions) {
-    if (starts_with(name, kDimension)) {
-      json["dim"][name.substr(kDimension.size())] = text;
+    if (starts_with(name, kNamedSize)) {
+      json["dim"][name.substr(kNamedSize.size())] = text;
     } else {
       json[key_of(request_field(name))] = text;
     }

@@ -18,6 +18,7 @@
 #include "model/base/kept_inputs.hpp"
 #include "model/base/text.hpp"
 #include "model/mapping/gpu/narrow_activations.hpp"
+#include "model/mapping/gpu/packed_tokens.hpp"
 #include "workloads/import/hf/token_sharing.hpp"
 #include "workloads/import/workload_set.hpp"
 #include "workloads/ir/general_form.hpp"
@@ -295,6 +296,13 @@ void narrow(const ResolvedWorkload& resolved, Graph* graph) {
   const GraphRules& rules = resolved.graphs;
   if (rules.narrow_activations)
     narrow_activations(resolved.precision, graph, rules.narrow_residuals);
+  if (resolved.model.padding <= 0) return;
+  if (!rules.narrow_activations) {
+    throw UserError(
+        "workload.padding: padding is left out on GPUs alone, other devices compile for a length; "
+        "take it out");
+  }
+  pack_tokens(resolved.model.padding, graph);
 }
 
 }  // namespace

@@ -105,6 +105,12 @@ void give_newest_host(const CellMap& cells, Request& request) {
       fmt::format("device.stream_floor={:.6g} us", time->value() * kUsPerHostSecond));
 }
 
+// "padding: 0.5" of a rule: the share of the tokens that the software leaves out.
+void leave_out_padding(const CellMap& cells, Request& request) {
+  const std::string share = cell(cells, "padding");
+  if (!share.empty()) request.set.push_back("workload.padding=" + share);
+}
+
 // Tables count physical cores; where software joins them, programs see fewer.
 void count_joined_cores(Request& request) {
   const int used = std::max(1, request.tp) * std::max(1, request.pp) * std::max(1, request.dp);
@@ -213,6 +219,7 @@ RowReader::Question RowReader::question(const CsvRow& row) const {
   read_lengths(cells, request);
   count_joined_cores(request);
   give_newest_host(cells, request);
+  leave_out_padding(cells, request);
   check_request(request);
   const double scale = rate_scale(cells, prompt_tokens, request);
   return {std::move(request), read_engine(cells), scale};

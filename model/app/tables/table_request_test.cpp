@@ -49,6 +49,17 @@ TEST(RowReader, ANewestHostTakesItsLibrarysOwnTimeBesideAnOldBoard) {
   EXPECT_THAT(set_by("trtllm", "newest"), IsEmpty());  // no host launches its kernels
 }
 
+// For a table of software: a rule says which share of the tokens it leaves out.
+TEST(RowReader, PaddingIsASettingOfTheNetwork) {
+  const CsvRow header = {"system", "workload", "software", "padding"};
+  const RowReader reader(recognise_table(header, "t.csv"), header, Request());
+  const auto set_by = [&reader](const char* padding) {
+    return reader.request({"t4", "bert-base-uncased", "ours", padding}).set;
+  };
+  EXPECT_THAT(set_by("0.4"), ElementsAre("workload.padding=0.4"));
+  EXPECT_THAT(set_by(""), IsEmpty());
+}
+
 // As llama-bench writes them: pp reads a prompt, tg generates from nothing.
 TEST(RowReader, ZeroTokensOfOneSideLeaveTheOtherAlone) {
   const CsvRow header = {"system", "workload", "phase", "input_len", "output_len"};

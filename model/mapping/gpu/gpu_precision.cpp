@@ -1,5 +1,6 @@
 #include "model/mapping/gpu/gpu_precision.hpp"
 
+#include <algorithm>
 #include <map>
 #include <vector>
 
@@ -11,6 +12,17 @@ namespace {
 bool has_pipe(const GpuDeviceSpec& device, DType type) {
   const std::string name(type == DType::kNvfp4 ? "fp4" : to_string(type));
   return device.matrix_rate.count(name) + device.vector_rate.count(name) > 0;
+}
+
+// Of the faster pipe that multiplies in the type.
+double rate_of(DType type, const GpuDeviceSpec& device) {
+  const std::string name(to_string(type));
+  double fastest = 0;
+  for (const auto* rates : {&device.matrix_rate, &device.vector_rate}) {
+    const auto found = rates->find(name);
+    if (found != rates->end()) fastest = std::max(fastest, found->second);
+  }
+  return fastest;
 }
 
 bool is_weights_only(const PrecisionPolicy& policy) {
@@ -64,6 +76,13 @@ PrecisionPolicy precision_on_gpu(const PrecisionPolicy& policy, const GpuDeviceS
   throw UserError("dtype: " + device.name + " has no pipe for " +
                   std::string(to_string(result.matmul_compute)) + ", which '" + policy.name +
                   "' multiplies in" + advice);
+}
+
+PrecisionPolicy fastest_on_gpu(const PrecisionPolicy& policy, const GpuDeviceSpec& device) {
+  if (!(size_of(policy.matmul_compute) < Bytes(2))) return policy;
+  const PrecisionPolicy wide = find_precision(default_dtype_on_gpu(device));
+  return rate_of(wide.matmul_compute, device) > rate_of(policy.matmul_compute, device) ? wide
+                                                                                       : policy;
 }
 
 std::string default_dtype_on_gpu(const GpuDeviceSpec& device) {

@@ -13,6 +13,10 @@ namespace foretell {
 // the chip has no pipe for the products; it names the nearest policy that works there.
 PrecisionPolicy precision_on_gpu(const PrecisionPolicy& policy, const GpuDeviceSpec& device);
 
+// What a library makes of it that takes the fastest kernel of each type which it may use: products
+// in 8 bits run in 16 where the chip has a matrix pipe for these alone. The same policy elsewhere.
+PrecisionPolicy fastest_on_gpu(const PrecisionPolicy& policy, const GpuDeviceSpec& device);
+
 // What a network runs in by default: the first that the chip has of BF16, FP16 and FP32.
 std::string default_dtype_on_gpu(const GpuDeviceSpec& device);
 

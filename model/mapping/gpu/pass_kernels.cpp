@@ -17,6 +17,18 @@ std::string fact_of(const std::string& operation) {
   return ends_with(operation, "Norm") && operation != "BatchNorm" ? "norm" : operation;
 }
 
+// A softmax between products whose thread block has one row, two elements of 16 bits to a thread.
+void take_rows(Seconds row, const PassWork& work, Hertz clock, PassShape& shape,
+               PassFactors& factors) {
+  constexpr std::int64_t kWarp = 32;
+  constexpr std::int64_t kMostThreads = 1024;
+  shape.vector = work.element_bytes > 2 ? 1 : 2;
+  shape.rows_per_block = 1;
+  const std::int64_t warps = (work.columns + shape.vector * kWarp - 1) / (shape.vector * kWarp);
+  shape.threads = std::min(warps * kWarp, kMostThreads);
+  factors.block = factors.step = row * clock;
+}
+
 }  // namespace
 
 const std::optional<PassKernels::Chosen>& PassKernels::choose(const PassWork& work) {
@@ -42,10 +54,13 @@ Grid PassKernels::kernel_of(const PassWork& work, const std::optional<Chosen>& c
   Grid kernel;
   double passes = 1;
   if (chosen) {
-    const PassShape shape =
-        pass_shape(chosen->info, {1, 1}, work.rows, work.columns, work.element_bytes);
-    kernel = pass_kernel(device_, chosen->factors, shape);
-    passes = chosen->factors.passes;
+    PassShape shape = pass_shape(chosen->info, {1, 1}, work.rows, work.columns, work.element_bytes);
+    PassFactors factors = chosen->factors;
+    const std::optional<Seconds>& row = factors_.library().softmax_row;
+    if (work.operation == "Softmax" && row)
+      take_rows(*row, work, device_.clock.boost, shape, factors);
+    kernel = pass_kernel(device_, factors, shape);
+    passes = factors.passes;
   } else {
     kernel.memory_latency = products_.prologue();
     kernel.dram_rate = products_.dram_rate();

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "hw/spec/gpu/gpu_catalog.hpp"
+#include "hw/spec/gpu/kernel_library.hpp"
 #include "model/timing/gpu/gemm_library.hpp"
 
 namespace foretell {
@@ -86,6 +87,24 @@ TEST(PassKernels, ASoftmaxThatReadsAMaskMovesHalfAsMuchAgain) {
   };
   EXPECT_NEAR(bytes(masked, "Softmax") / bytes(plain, "Softmax"), 1.5, 0.01);
   EXPECT_EQ(bytes(masked, "Gelu"), bytes(plain, "Gelu"));
+}
+
+// A thread block for every row: short rows leave most of an SM idle.
+TEST(PassKernels, ASoftmaxWithARowToAThreadBlockTakesTheirNumber) {
+  Passes by_row("a100-sxm", "", "fastertransformer");
+  const Seconds row = *kernel_libraries().of_networks("fastertransformer").softmax_row;
+  PassWork work = work_of("Softmax", 2, 1 << 20);
+  work.columns = 64;
+  work.moved = work.dram = Bytes(0);
+  const Grid kernel = by_row.map(work).program.kernels.front();
+  std::int64_t blocks = 0;
+  for (const CtaRun& run : kernel.ctas) {
+    blocks += run.count;
+    EXPECT_NEAR(run.duration.value(), row.value(), 1e-12);
+  }
+  EXPECT_EQ(blocks, work.rows);
+  work.columns = 1024;  // 512 threads, of which an SM has places for four blocks
+  EXPECT_EQ(by_row.map(work).program.kernels.front().ctas_per_sm, 4);
 }
 
 TEST(PassKernels, ANormTakesLongerThanACopyAndMoreRowsMoreTime) {

@@ -140,8 +140,9 @@ class Fuser : private FusionWalk {
     for (const std::size_t place : rule.weights) fused.weights.push_back(op.inputs.at(place));
     if (fused.kind == FusedKind::kAttention) fill_from_operator(op, fused.attention);
     if (rules_.groups) take_along(rule.takes, fused);
+    const OpId last = fused.ops.back();
     emit(std::move(fused));
-    pass_again(op);
+    pass_again(graph_.op(last));
   }
 
   void take_along(FusionTakes takes, FusedOp& fused) {
@@ -342,10 +343,17 @@ class Fuser : private FusionWalk {
            graph_.tensor(op.outputs.front()).shape.back();
   }
 
+  // A function that the library's products do not have in their epilogues.
+  bool is_apart(OpId id) const {
+    const std::string& kind = graph_.op(id).kind;
+    return !rules_.activations.empty() && is_activation(kind) &&
+           rules_.activations.count(kind) == 0;
+  }
+
   void absorb_epilogue(FusedOp& fused, const EpilogueRules& rules) {
     for (const EpilogueOp& part : epilogue_of(
              graph_, output_of(fused), rules,
-             [this, &fused](OpId op) { return !may_join(op, fused.main); },
+             [this, &fused](OpId op) { return !may_join(op, fused.main) || is_apart(op); },
              [this](TensorId other) { return is_available(other); }))
       take(fused.ops, part.op);
   }

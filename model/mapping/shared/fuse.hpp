@@ -22,6 +22,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -80,10 +81,11 @@ struct FusedOp {
 struct FusionRules {
   bool groups = true;
   std::map<std::string, int> passes = {};  // of one that takes more, by kind or kind.function
-  bool epilogues = true;            // products take bias, activation and residual, else a pass does
-  bool strides = true;              // products read and write with strides
-  bool attention = true;            // scores, softmax and context are one kernel …
-  std::int64_t attention_keys = 0;  // … up to this many keys; 0: any
+  bool epilogues = true;  // products take bias, activation and residual, else a pass does
+  std::set<std::string> activations = {};  // of those, and of convolutions; empty: all
+  bool strides = true;                     // products read and write with strides
+  bool attention = true;                   // scores, softmax and context are one kernel …
+  std::int64_t attention_keys = 0;         // … up to this many keys; 0: any
   // Branches of a block that run beside the rest of it, by what the names of their operators hold:
   // no kernel has operators of such a branch and others.
   std::map<std::string, std::string> beside = {};
@@ -91,9 +93,9 @@ struct FusionRules {
 
   bool operator==(const FusionRules& other) const {
     return groups == other.groups && passes == other.passes && epilogues == other.epilogues &&
-           strides == other.strides && attention == other.attention &&
-           attention_keys == other.attention_keys && beside == other.beside &&
-           exchanges_beside == other.exchanges_beside;
+           activations == other.activations && strides == other.strides &&
+           attention == other.attention && attention_keys == other.attention_keys &&
+           beside == other.beside && exchanges_beside == other.exchanges_beside;
   }
 };
 

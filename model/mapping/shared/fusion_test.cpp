@@ -94,6 +94,30 @@ TEST(OneByOne, AnOperatorOfSeveralPassesReadsItsResultAgain) {
   }
 }
 
+// Of a library whose products have few functions, another one is a pass.
+TEST(GpuFuse, AFunctionThatNoEpilogueHasIsAPass) {
+  FusionRules rules;
+  rules.activations = {"Gelu"};
+  EXPECT_THAT(names_of(product_with_all(), rules), ElementsAre("mm+bias+gelu+add"));
+  rules.activations = {"Relu"};
+  EXPECT_THAT(names_of(product_with_all(), rules), ElementsAre("mm+bias", "gelu+add"));
+}
+
+// A norm that ends a pass and is several kernels.
+TEST(GpuFuse, ANormOfSeveralPassesFollowsThePassThatItEnds) {
+  GraphWriter w;
+  const TensorId x = w.input("x", {128, 256});
+  const Graph graph = w.finish(w.norm("norm", w.op("add", "Add", {w.gelu("gelu", x), x})), "bf16");
+  FusionRules rules;
+  ASSERT_THAT(names_of(graph, rules), ElementsAre("gelu+add+norm"));
+  rules.passes = {{"LayerNorm", 3}};
+  const std::vector<FusedOp> passes = fuse_kernels(graph, rules);
+  ASSERT_EQ(passes.size(), 3U);
+  EXPECT_FALSE(passes[0].is_again);
+  EXPECT_TRUE(passes[2].is_again);
+  EXPECT_EQ(bytes_of(passes[1].reads), 2.0 * 128 * 256);
+}
+
 TEST(GpuFuse, ProductsOfOneInputAreOne) {
   const Graph graph = two_products();
   EXPECT_THAT(names_of(graph), ElementsAre("q+qb+k+kb"));

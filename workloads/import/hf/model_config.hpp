@@ -197,6 +197,7 @@ struct ModelConfig {
   std::int64_t embedding = 0;    // width of the embedding tables; unlike hidden: projected
   std::int64_t positions = 0;    // rows of the position table; 0: no such table
   std::int64_t max_seq_len = 0;  // longest context
+  double padding = 0;            // share of an encoder's tokens that are padding and are left out
   std::int64_t window = 0;       // tokens that attention looks back, its own included; 0: all
   Activation activation = Activation::kGelu;
   bool tied_embeddings = true;  // the vocabulary logits reuse the word table
