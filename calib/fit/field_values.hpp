@@ -1,7 +1,6 @@
 // What fields hold before a search, to put it back.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <vector>
 
@@ -25,12 +24,5 @@ class FieldValues {
   const FieldList& fields_;
   std::vector<double> values_;
 };
-
-// Zero, or the least that a field may hold.
-inline void clear_fields(const FieldList& fields) {
-  for (const Field& field : fields.all()) {
-    field.assign(format_quantity(std::max(0.0, field.min), field.dimension));
-  }
-}
 
 }  // namespace foretell

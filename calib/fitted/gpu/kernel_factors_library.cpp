@@ -17,6 +17,7 @@
 #include "model/base/errors.hpp"
 #include "model/base/number_text.hpp"
 #include "model/config/document.hpp"
+#include "model/config/unit_text.hpp"
 
 namespace foretell {
 namespace {
@@ -37,7 +38,14 @@ FactorFile parse_kernel_factors(const std::string& text, const std::string& show
   return parse_factor_file(text, shown_as, rules);
 }
 
+void clear_fields(const FieldList& fields) {
+  for (const Field& field : fields.all()) {
+    field.assign(format_quantity(std::max(0.0, field.min), field.dimension));
+  }
+}
+
 void read_factor_set(const FactorTable& set, FieldList& fields) {
+  clear_fields(fields);
   for (const auto& [name, value] : set.factors) fields.at(name).assign(value);
 }
 

@@ -23,8 +23,10 @@ namespace foretell {
 FactorFile parse_kernel_factors(const std::string& text, const std::string& shown_as,
                                 FieldList* fields = nullptr);
 
-// Factors of `fields` that the set names; the others stay. UserError for names and values that are
-// not allowed.
+// Zero, or the least that a field may hold: factors that do not apply.
+void clear_fields(const FieldList& fields);
+// Factors of `fields` that the set names; the others do not apply, as in fits. UserError for names
+// and values that are not allowed.
 void read_factor_set(const FactorTable& set, FieldList& fields);
 // Those of `fields` that are not zero, with four digits.
 FactorTexts factor_texts(const FieldList& fields);

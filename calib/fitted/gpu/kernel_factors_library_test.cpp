@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "calib/fitted/gpu/attention_factors.hpp"
+#include "calib/fitted/gpu/gemm_factors.hpp"
 #include "hw/spec/gpu/gpu_catalog.hpp"
 #include "model/base/errors.hpp"
 
@@ -34,6 +35,20 @@ TEST(KernelFactorsFile, TheTextIsReadBackAsItWas) {
   read_factor_set(file.tables.at(0), list);
   EXPECT_DOUBLE_EQ(factors.launch.value(), 8e-6);
   EXPECT_EQ(factor_texts(list).size(), 2U);
+}
+
+// Fits leave at zero what does not apply; predictions must not put another number there.
+TEST(KernelFactorsFile, AFactorThatIsNotNamedDoesNotApply) {
+  FactorTable set;
+  set.factors = {{"launch", "8 us"}};
+  GemmFactors factors;
+  ASSERT_GT(factors.l2_share, 0);
+  FieldList list;
+  fields(list, factors);
+  read_factor_set(set, list);
+  EXPECT_DOUBLE_EQ(factors.l2_share, 0.001);  // the least that it may be
+  EXPECT_EQ(factors.stages_ahead, 0);
+  EXPECT_DOUBLE_EQ(factors.launch.value(), 8e-6);
 }
 
 TEST(KernelFactorsFile, NamesAndShapesAreChecked) {

@@ -306,7 +306,6 @@ double KernelCalibration::loss_of_all_values(KernelFitTask& task,
   const FactorTable* earlier = so_far.find(device_.id, task.name);
   if (earlier == nullptr) return found_loss;
   const FieldValues found(*task.fields);
-  clear_fields(*task.fields);
   read_factor_set(*earlier, *task.fields);
   const double earlier_loss = loss_of(task, rows);
   if (earlier_loss < found_loss) return earlier_loss;
