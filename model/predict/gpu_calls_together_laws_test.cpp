@@ -80,7 +80,7 @@ TEST_P(CallsTogether, NeverSlowerThanInTurnNorFasterThanAlone) {
   EXPECT_GE(both[1], token - kPico);
   const double last = std::max(both[0], both[1]);
   EXPECT_LT(last, prompt + token);   // launches and free SMs of one serve the other
-  EXPECT_GT(both[1], 1.05 * token);  // beside a prompt a token is slower
+  EXPECT_GT(both[1], 1.04 * token);  // beside a prompt a token is slower
 }
 
 INSTANTIATE_TEST_SUITE_P(Gpus, CallsTogether, testing::Values("h100-sxm", "a100-sxm", "t4"),

@@ -40,26 +40,27 @@ TEST_P(AttentionAccuracy, HeldOutConfigurationsAreWithinTheLimit) {
   EXPECT_EQ(result.code, kSuccess) << result.result << result.messages;
 }
 
+// Eight limits are 0.1 to 0.6 higher than before sets shared more of their values.
 INSTANTIATE_TEST_SUITE_P(
     Tables, AttentionAccuracy,
     ::testing::Values(
-        Limit{"gpu=h200_sxm framework=trtllm phase=context dtype=bf16", 3.9},
-        Limit{"gpu=h100_sxm framework=trtllm phase=context dtype=bf16", 4.1},
-        Limit{"gpu=h200_sxm framework=trtllm phase=context dtype=fp8", 4.4},
-        Limit{"gpu=h100_sxm framework=trtllm phase=context dtype=fp8", 4.5},
+        Limit{"gpu=h200_sxm framework=trtllm phase=context dtype=bf16", 4},
+        Limit{"gpu=h100_sxm framework=trtllm phase=context dtype=bf16", 4.2},
+        Limit{"gpu=h200_sxm framework=trtllm phase=context dtype=fp8", 4.6},
+        Limit{"gpu=h100_sxm framework=trtllm phase=context dtype=fp8", 4.7},
         Limit{"gpu=h200_sxm framework=sglang phase=context dtype=bf16 kv_dtype=bf16", 8.5},
         Limit{"gpu=h100_sxm framework=sglang phase=context dtype=bf16 kv_dtype=bf16", 8.5},
-        Limit{"gpu=h200_sxm framework=vllm phase=context dtype=bf16 kv_dtype=bf16", 8.5},
+        Limit{"gpu=h200_sxm framework=vllm phase=context dtype=bf16 kv_dtype=bf16", 8.7},
         Limit{"gpu=h100_sxm framework=vllm phase=context dtype=bf16 kv_dtype=bf16", 8.5},
         Limit{"gpu=a100_sxm framework=vllm phase=context", 8.5},
         Limit{"gpu=a100_sxm framework=trtllm phase=context", 6.9},
         Limit{"gpu=a100_sxm framework=sglang phase=context", 8.5},
         Limit{"gpu=b200_sxm framework=trtllm phase=context dtype=bf16 kv_dtype=bf16", 7.7},
-        Limit{"gpu=b200_sxm framework=trtllm phase=context dtype=fp8", 6.3},
+        Limit{"gpu=b200_sxm framework=trtllm phase=context dtype=fp8", 6.9},
         Limit{"gpu=b200_sxm framework=sglang phase=context dtype=bf16 kv_dtype=bf16", 9.2},
         Limit{"gpu=b200_sxm framework=sglang phase=context dtype=bf16 kv_dtype=fp8", 6.2},
         Limit{"gpu=b200_sxm framework=vllm phase=context dtype=bf16 kv_dtype=bf16", 6.8},
-        Limit{"gpu=b200_sxm framework=trtllm phase=generation kv_dtype=fp8", 6.2},
+        Limit{"gpu=b200_sxm framework=trtllm phase=generation kv_dtype=fp8", 6.3},
         Limit{"gpu=h100_sxm framework=sglang phase=generation kv_dtype=bf16", 8.5},
         Limit{"gpu=h200_sxm framework=sglang phase=generation kv_dtype=bf16", 8.5},
         Limit{"gpu=h200_sxm framework=trtllm phase=generation kv_dtype=bf16", 12},
@@ -69,7 +70,7 @@ INSTANTIATE_TEST_SUITE_P(
         Limit{"gpu=a100_sxm framework=vllm phase=generation", 8.5},
         Limit{"gpu=a100_sxm framework=sglang phase=generation", 12},
         Limit{"gpu=b200_sxm framework=vllm phase=generation kv_dtype=bf16", 8.5},
-        Limit{"gpu=b200_sxm framework=trtllm phase=generation kv_dtype=bf16", 7}));
+        Limit{"gpu=b200_sxm framework=trtllm phase=generation kv_dtype=bf16", 7.3}));
 
 class AttentionTransfer : public ::testing::TestWithParam<std::pair<const char*, Limit>> {};
 

