@@ -185,6 +185,7 @@ inline std::vector<RequestField> request_field_rows() {
   using F = RequestField;
   constexpr const char* kAboutGpus = "is about GPUs; leave it out";
   constexpr const char* kGpusAlone = "is modelled on GPUs alone; leave it out";
+  constexpr const char* kNoExpertsApart = "is not modelled on CPUs; leave it out";
   constexpr const char* kNothingCompiled =
       "is about NeuronCores: nothing is compiled for a length here; leave it out";
   return {
@@ -310,13 +311,13 @@ inline std::vector<RequestField> request_field_rows() {
           .range(1, kMaxWays)
           .takes("N")
           .tells(FieldSaid::kAboveOne)
-          .not_on("cpu", kGpusAlone),
+          .not_on("cpu", kNoExpertsApart),
       F{&S::moe_tp, "moe_tp", "moe-tp", "experts tp {}",
         "GPUs, or NeuronCores, that share each expert (default: the rest of a copy)"}
           .range(1, kMaxWays)
           .takes("N")
           .tells(FieldSaid::kAboveOne)
-          .not_on("cpu", kGpusAlone),
+          .not_on("cpu", kNoExpertsApart),
       F{&S::attention_dp, "attention_dp", "attention-dp", "attention dp {}",
         "groups of --tp GPUs of a copy that each have some of the sequences"}
           .range(1, kMaxWays)
@@ -345,7 +346,7 @@ inline std::vector<RequestField> request_field_rows() {
         "copies of the most loaded experts, held by the groups of --ep beside one of each"}
           .range(1, kMaxWays)
           .takes("N")
-          .not_on("cpu", kGpusAlone),
+          .not_on("cpu", kNoExpertsApart),
       F{&S::two_batch, "two_batch", "two-batch", "two batches in turns",
         "two-batch overlap: one half of the batch, or of a prompt, computes while the other "
         "exchanges with other GPUs"}
@@ -357,7 +358,7 @@ inline std::vector<RequestField> request_field_rows() {
         "line "
         "(default: random)"}
           .takes("ROUTING")
-          .not_on("cpu", kGpusAlone),
+          .not_on("cpu", kNoExpertsApart),
       F{&S::dp, "dp", "dp", "1 copy|{} copies",
         "copies side by side (default: as many as fit the cores)"}
           .range(1, kMaxWays)
