@@ -14,27 +14,6 @@ namespace {
 constexpr double kMsPerSecond = 1e3;
 constexpr Seconds kLongestSample(0.1);
 
-}  // namespace
-
-Seconds read_host_time(const Node& host, const char* key, const std::string& text, Seconds most) {
-  const auto refuse = [&](const std::string& why) {
-    throw UserError(fmt::format("{}: {}: {}", host.where(), key, why));
-  };
-  Seconds time;
-  try {
-    time = parse_quantity<Seconds>(text);
-  } catch (const UserError& error) {
-    refuse(error.what());
-  }
-  if (time < Seconds(0) || time > most) {
-    refuse(fmt::format("{} is not allowed; it must be from 0 us to {:g} ms", text,
-                       most.value() * kMsPerSecond));
-  }
-  return time;
-}
-
-namespace {
-
 // By kind of operator: how many times as long its launch takes as that of another one.
 std::map<std::string, double> read_longer(const Node& longer) {
   constexpr double kMost = 100;
@@ -58,6 +37,23 @@ std::map<std::string, double> read_longer(const Node& longer) {
 }
 
 }  // namespace
+
+Seconds read_host_time(const Node& host, const char* key, const std::string& text, Seconds most) {
+  const auto refuse = [&](const std::string& why) {
+    throw UserError(fmt::format("{}: {}: {}", host.where(), key, why));
+  };
+  Seconds time;
+  try {
+    time = parse_quantity<Seconds>(text);
+  } catch (const UserError& error) {
+    refuse(error.what());
+  }
+  if (time < Seconds(0) || time > most) {
+    refuse(fmt::format("{} is not allowed; it must be from 0 us to {:g} ms", text,
+                       most.value() * kMsPerSecond));
+  }
+  return time;
+}
 
 void read_host_of_library(const Node& host, KernelLibrary& library) {
   std::string per_launch;
