@@ -58,9 +58,10 @@ double expert_matmul_flops(const OpView& op) {
 std::vector<Shape> expert_sum_shapes(const OpView& op) {
   const Shape& rows = op.input(0);
   const Shape& factors = op.input(1);
-  if (rows.size() != 3 || rows[1] != 1 || factors.size() < 2)
+  if (rows.size() != 3 || rows[1] != 1 || factors.size() < 2) {
     op.fail("rows " + to_string(rows) + " and factors " + to_string(factors) +
             " do not fit: [rows, 1, N] and [.., k] would");
+  }
   Shape result(factors.begin(), factors.end() - 1);
   result.push_back(rows.back());
   return {result};
