@@ -169,8 +169,7 @@ class NeuronCallRunner {
     settings.sdk_call_time = call_.sdk_call_time;
     if (call_.for_timeline) {
       for (const Collective& collective : result_.program->collectives()) {
-        result_.shown.links[{collective.kind, collective.bytes}] =
-            costs.of(collective.kind, collective.bytes).links;
+        result_.shown.links[collective] = costs.of(collective).links;
       }
     }
     result_.execution = foretell::simulate(call_.system, call_.factors, settings, *result_.program);

@@ -45,7 +45,7 @@ class SequenceParallel : public testing::TestWithParam<int> {
   // What gathering this many tokens puts on the links.
   std::vector<LinkTraffic> gathered(std::int64_t tokens) const {
     const auto bytes = static_cast<std::uint64_t>(tokens * config_.hidden * 2);
-    return execute_collective(system_, {}, CollectiveKind::kAllGather, GetParam(), bytes).links;
+    return execute_collective(system_, {}, {CollectiveKind::kAllGather, bytes}, GetParam()).links;
   }
 
   const ModelConfig config_ = small_decoder();

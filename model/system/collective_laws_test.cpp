@@ -89,7 +89,7 @@ TEST(CollectiveLaws, APermuteIsOneStep) {
 // Pairs that are far apart share links: the busiest one bounds the whole from below.
 TEST(CollectiveLaws, AnAllToAllIsNotFasterThanItsBusiestLink) {
   const NeuronSystemSpec ring = exemplar_inf2_ring();
-  const auto run = execute_collective(ring, {}, CollectiveKind::kAllToAll, 24, 240'000'000);
+  const auto run = execute_collective(ring, {}, {CollectiveKind::kAllToAll, 240'000'000}, 24);
   std::uint64_t busiest = 0;
   for (const LinkTraffic& link : run.links) busiest = std::max(busiest, link.bytes);
   const double bound = static_cast<double>(busiest) / ring.device.link.bandwidth.value();
@@ -109,7 +109,7 @@ TEST_P(CollectiveConservation, BytesOnEveryLinkAreThoseOfTheSteps) {
   if (sized) system = by_size(system);
   const int ranks = name == "torus" ? 32 : 12;
   const std::uint64_t bytes = 777'777;
-  const auto run = execute_collective(system, {}, kind, ranks, bytes);
+  const auto run = execute_collective(system, {}, {kind, bytes}, ranks);
 
   const Topology topology(system.topology, system.devices);
   const RankPlacement placement(system, ranks);
@@ -150,7 +150,7 @@ INSTANTIATE_TEST_SUITE_P(All, CollectiveConservation,
 TEST(CollectiveLaws, ARingAllReduceLoadsEveryLinkOfTheRingEqually) {
   const std::uint64_t bytes = 24 * 100'000;
   const auto run =
-      execute_collective(exemplar_inf2_ring(), {}, CollectiveKind::kAllReduce, 24, bytes);
+      execute_collective(exemplar_inf2_ring(), {}, {CollectiveKind::kAllReduce, bytes}, 24);
   std::size_t used = 0;
   for (const LinkTraffic& link : run.links) {
     if (link.bytes == 0) continue;
@@ -165,11 +165,11 @@ TEST(CollectiveLaws, MemoryIsTouchedAsOftenAsPublished) {
   const std::uint64_t bytes = 24 * 100'000;
   const std::uint64_t segment = bytes / 24;
   const auto gather =
-      execute_collective(exemplar_inf2_ring(), {}, CollectiveKind::kAllGather, 24, bytes);
+      execute_collective(exemplar_inf2_ring(), {}, {CollectiveKind::kAllGather, bytes}, 24);
   EXPECT_EQ(gather.hbm_read, 2 * 23 * segment);  // two ranks, one read and one write per step
   EXPECT_EQ(gather.hbm_written, 2 * 23 * segment);
   const auto scatter =
-      execute_collective(exemplar_inf2_ring(), {}, CollectiveKind::kReduceScatter, 24, bytes);
+      execute_collective(exemplar_inf2_ring(), {}, {CollectiveKind::kReduceScatter, bytes}, 24);
   EXPECT_EQ(scatter.hbm_read, 2 * (1 + 22 * 2) * segment);  // the first step has nothing to add
   EXPECT_EQ(scatter.hbm_written, 2 * 23 * segment);
 }

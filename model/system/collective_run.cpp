@@ -1,5 +1,7 @@
 #include "model/system/collective_run.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 #include <memory>
@@ -68,6 +70,12 @@ class Driver : public sc_core::sc_module {
   std::vector<std::unique_ptr<Rank>> ranks_;
 };
 
+Collective collective_of(const CollectiveShape& shape) {
+  Collective collective;
+  static_cast<CollectiveShape&>(collective) = shape;
+  return collective;
+}
+
 // What one round took; of several, the mean of those after the first. Traffic is that of all.
 CollectiveExecution execute_rounds(const NeuronSystemSpec& system, const NeuronFactors& factors,
                                    const Collective& collective, int ranks, std::uint32_t rounds) {
@@ -87,7 +95,8 @@ CollectiveExecution execute_rounds(const NeuronSystemSpec& system, const NeuronF
   result.duration = rounds == 1 ? last : (last - driver.ends(0).second) / (rounds - 1);
   result.skew = last - first;
   result.algorithm =
-      choose_algorithm(system.device.collective, collective.kind, ranks, collective.bytes);
+      choose_algorithm(system.device.collective, collective.kind,
+                       collective.ranks > 0 ? collective.ranks : ranks, collective.bytes);
   result.links = fabric.traffic();
   for (const int device : fabric.placement().devices()) {
     result.sent += fabric.unit(device).sent_bytes();
@@ -101,34 +110,39 @@ CollectiveExecution execute_rounds(const NeuronSystemSpec& system, const NeuronF
 }  // namespace
 
 CollectiveExecution execute_collective(const NeuronSystemSpec& system, const NeuronFactors& factors,
-                                       CollectiveKind kind, int ranks, std::uint64_t bytes) {
+                                       const CollectiveShape& shape, int ranks) {
   require_group_size(system, ranks);
   if (ranks < 2) throw UserError("a collective needs at least 2 ranks");
-  if (bytes == 0)
+  if (shape.bytes == 0)
     throw UserError("a collective of 0 bytes; state the size of the buffer of a rank");
-  Collective collective;
-  collective.kind = kind;
-  collective.bytes = bytes;
-  return execute_rounds(system, factors, collective, ranks, 1);
+  require_groups(shape, ranks);
+  return execute_rounds(system, factors, collective_of(shape), ranks, 1);
 }
 
-const CollectiveExecution& CollectiveCosts::of(CollectiveKind kind, std::uint64_t bytes) {
-  const auto key = std::make_pair(kind, bytes);
-  const auto known = executions_.find(key);
+void require_groups(const CollectiveShape& shape, int ranks) {
+  const bool is_whole = shape.ranks == 0;
+  const std::int64_t span = std::int64_t{shape.ranks} * shape.stride;
+  if (is_whole || (shape.ranks > 1 && shape.stride > 0 && ranks % span == 0)) return;
+  throw UserError(fmt::format("a collective among {} ranks, {} apart, does not divide {} cores",
+                              shape.ranks, shape.stride, ranks));
+}
+
+const CollectiveExecution& CollectiveCosts::of(const CollectiveShape& shape) {
+  const auto known = executions_.find(shape);
   if (known != executions_.end()) return known->second;
-  const auto& execution = executions_[key] =
-      execute_collective(system_, factors_, kind, ranks_, bytes);
+  const auto& execution = executions_[shape] = execute_collective(system_, factors_, shape, ranks_);
   Ticks duration = execution.duration;
-  if (static_cast<double>(execution.skew) > kSkewThatCounts * static_cast<double>(duration)) {
+  const bool is_whole = shape.ranks == 0 || shape.ranks == ranks_;
+  if (is_whole &&
+      static_cast<double>(execution.skew) > kSkewThatCounts * static_cast<double>(duration)) {
     // Ranks that are done earlier begin the next one earlier: what counts in a row of collectives
-    // is by how much the next one ends later.
-    Collective collective;
-    collective.kind = kind;
-    collective.bytes = bytes;
-    duration = execute_rounds(system_, factors_, collective, ranks_, kRoundsInARow).duration;
+    // is by how much the next one ends later. Groups would run away from one another in a row; the
+    // other collectives of their program hold them together.
+    duration =
+        execute_rounds(system_, factors_, collective_of(shape), ranks_, kRoundsInARow).duration;
   }
   const auto cores = static_cast<std::uint64_t>(std::min(ranks_, system_.device.cores));
-  table_[key] = {duration, execution.hbm_read / cores, execution.hbm_written / cores};
+  table_[shape] = {duration, execution.hbm_read / cores, execution.hbm_written / cores};
   return execution;
 }
 

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <map>
-#include <utility>
 #include <vector>
 
 #include "calib/fitted/neuron/neuron_factors.hpp"
@@ -16,6 +15,9 @@
 
 namespace foretell {
 
+// UserError unless the groups of `shape` divide a copy of `ranks` cores.
+void require_groups(const CollectiveShape& shape, int ranks);
+
 struct CollectiveExecution {
   Ticks duration = 0;  // all ranks join at once, until the last one is done
   Ticks skew = 0;      // by which the last one was later than the first
@@ -27,12 +29,12 @@ struct CollectiveExecution {
   std::uint64_t hbm_written = 0;
 };
 
-// `bytes` counts as Collective::bytes does. UserError unless the vendor allows groups of `ranks`
-// on this system (at least 2) and `bytes` > 0.
+// By a copy of `ranks` cores, all of whose groups do it at once. UserError unless the vendor allows
+// copies of as many cores on this system (at least 2), groups divide them and there are bytes.
 CollectiveExecution execute_collective(const NeuronSystemSpec& system, const NeuronFactors& factors,
-                                       CollectiveKind kind, int ranks, std::uint64_t bytes);
+                                       const CollectiveShape& shape, int ranks);
 
-// Executes each different collective of a group once. Lives longer than the simulations that use
+// Executes each different collective of a copy once. Lives longer than the simulations that use
 // it; system and factors outlive it.
 class CollectiveCosts {
  public:
@@ -40,7 +42,7 @@ class CollectiveCosts {
       : system_(system), factors_(factors), ranks_(ranks) {}
 
   // Makes sure that the table has it. No simulation may be running.
-  const CollectiveExecution& of(CollectiveKind kind, std::uint64_t bytes);
+  const CollectiveExecution& of(const CollectiveShape& shape);
   const CollectiveCostTable& table() const { return table_; }
   int ranks() const { return ranks_; }
 
@@ -48,7 +50,7 @@ class CollectiveCosts {
   const NeuronSystemSpec& system_;
   const NeuronFactors& factors_;
   int ranks_;
-  std::map<std::pair<CollectiveKind, std::uint64_t>, CollectiveExecution> executions_;
+  std::map<CollectiveShape, CollectiveExecution> executions_;
   CollectiveCostTable table_;
 };
 

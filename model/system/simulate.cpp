@@ -129,7 +129,7 @@ class LockStepCore final : public NeuronMachineModel {
 // Adds what every collective of the program moved over the links.
 void add_traffic(const Program& program, CollectiveCosts& costs, std::vector<LinkTraffic>& links) {
   for (const Collective& collective : program.collectives()) {
-    const CollectiveExecution& execution = costs.of(collective.kind, collective.bytes);
+    const CollectiveExecution& execution = costs.of(collective);
     if (links.empty()) {
       links = execution.links;
       continue;
@@ -190,6 +190,8 @@ Execution simulate(const NeuronSystemSpec& system, const NeuronFactors& factors,
   require_group_size(system, settings.tensor_parallel);
   const Call call{system, factors, settings, program, scaling_of(system.device, factors, settings)};
   if (settings.tensor_parallel > 1) {
+    for (const Collective& collective : program.collectives())
+      require_groups(collective, settings.tensor_parallel);
     const bool alike = system.different.empty();
     return settings.every_rank || !alike
                ? run_on_machine(program, [&] { return std::make_unique<EveryRank>(call); })

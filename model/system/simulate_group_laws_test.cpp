@@ -175,6 +175,59 @@ TEST(SimulateGroup, CostsFoundOnceServeTheNextSimulation) {
   EXPECT_EQ(first.end, simulate(system, factors, settings, program).end);
 }
 
+// An all-to-all of groups of cores, between products of weights.
+Program exchanges(int ranks, int stride, std::uint64_t bytes) {
+  ProgramBuilder builder("exchanges");
+  Deps result;
+  for (int i = 0; i < 4; ++i) {
+    builder.begin_operator("layer" + std::to_string(i));
+    Deps ready = builder.emit(Ring::kWeights, load(128, 4096), {});
+    ready.merge(result);
+    Collective collective;
+    collective.kind = CollectiveKind::kAllToAll;
+    collective.bytes = bytes;
+    collective.ranks = ranks;
+    collective.stride = stride;
+    result = builder.emit(
+        collective,
+        builder.emit(Engine::kVector, lane(Opcode::kTensorCopy, 512, kReadsSbuf), ready));
+  }
+  builder.emit(Engine::kVector, lane(Opcode::kTensorCopy, 512, kReadsSbuf), result);
+  return std::move(builder).finish();
+}
+
+TEST(SimulateGroup, GroupsOfACopyInLockStepStandForAllRanks) {
+  for (const auto& [ranks, stride] :
+       {std::pair(2, 1), std::pair(4, 1), std::pair(4, 6), std::pair(12, 2), std::pair(24, 1)}) {
+    const Program program = exchanges(ranks, stride, 1048576);
+    const auto whole = device_time(run(exemplar_inf2_ring(), program, 24, true));
+    const auto one = device_time(run(exemplar_inf2_ring(), program, 24, false));
+    EXPECT_NEAR(static_cast<double>(one), static_cast<double>(whole),
+                (ranks == 24 ? 0.05 : 0.15) * static_cast<double>(whole))
+        << ranks << " ranks, " << stride << " apart";
+  }
+}
+
+TEST(SimulateGroup, AGroupOfAllIsTheCopy) {
+  EXPECT_EQ(run(exemplar_inf2_ring(), exchanges(24, 1, 1048576), 24, false).end,
+            run(exemplar_inf2_ring(), exchanges(0, 1, 1048576), 24, false).end);
+}
+
+// Cores of one device need no link; the same groups over several devices do, and contend for it.
+TEST(SimulateGroup, AGroupWithinADeviceIsFasterThanOneOverMany) {
+  const NeuronSystemSpec system = exemplar_inf2_ring();
+  const auto carried = [](const Execution& execution) {
+    std::uint64_t bytes = 0;
+    for (const LinkTraffic& link : execution.links) bytes += link.bytes;
+    return bytes;
+  };
+  const Execution within = run(system, exchanges(2, 1, 16777216), 24, false);
+  const Execution across = run(system, exchanges(2, 12, 16777216), 24, false);
+  EXPECT_EQ(carried(within), 0U);
+  EXPECT_GE(carried(across), 4U * 24 * 16777216 / 2);  // each link on the way counts
+  EXPECT_LT(within.end, across.end);
+}
+
 std::string message(const NeuronSystemSpec& system, const Program& program, int ranks) {
   try {
     run(system, program, ranks, false);
@@ -195,6 +248,10 @@ TEST(SimulateGroup, GroupsAndProgramsHaveToFit) {
             "cores");
   EXPECT_THAT(message(exemplar_inf2_ring(), layers(1, 64, 0), 24),
               HasSubstr("collectives[0] all_reduce: moves 0 bytes"));
+  EXPECT_EQ(message(exemplar_inf2_ring(), exchanges(5, 1, 1024), 24),
+            "a collective among 5 ranks, 1 apart, does not divide 24 cores");
+  EXPECT_THAT(message(exemplar_inf2_ring(), exchanges(4, 4, 1024), 24),
+              HasSubstr("4 ranks, 4 apart"));
 }
 
 TEST(SimulateGroup, ACollectiveThatWaitsForeverIsNamed) {

@@ -255,7 +255,7 @@ class TraceWriter {
     std::map<std::pair<int, int>, CounterChanges<1>> links;
     for (std::size_t index = 0; index < program_.collectives().size(); ++index) {
       const Collective& collective = program_.collectives()[index];
-      const auto traffic = call_.details.links.find({collective.kind, collective.bytes});
+      const auto traffic = call_.details.links.find(collective);
       if (traffic == call_.details.links.end()) continue;
       for (const LinkTraffic& link : traffic->second) {
         if (link.bytes == 0) continue;

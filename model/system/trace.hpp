@@ -26,9 +26,8 @@
 
 namespace foretell {
 
-// By kind and size of collectives: the traffic of one of them over all links.
-using CollectiveLinks =
-    std::map<std::pair<CollectiveKind, std::uint64_t>, std::vector<LinkTraffic>>;
+// The traffic of a collective over all links.
+using CollectiveLinks = std::map<CollectiveShape, std::vector<LinkTraffic>>;
 
 // What an entry draws while it runs, above what idle devices draw.
 struct PowerSpan {

@@ -296,8 +296,7 @@ TEST(Trace, EveryLinkHasACounterThatIntegratesToItsBytes) {
   settings.costs = &costs;
   const Execution execution = simulate(system, factors, settings, program);
   TraceDetails details;
-  details.links[{collective.kind, collective.bytes}] =
-      costs.of(collective.kind, collective.bytes).links;
+  details.links[collective] = costs.of(collective).links;
   std::ostringstream out;
   write_trace(out, {{"", program, execution, details}});
   const Json events = Json::parse(out.str()).at("traceEvents");

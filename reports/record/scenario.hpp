@@ -5,6 +5,7 @@
 // member and a row here, and the place that reads the member.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -42,7 +43,7 @@ struct Scenario {
   int pp = 0;                      // pipeline stages of one copy
   int ep = 0;                      // groups of GPUs of a copy that each hold some of the experts
   int moe_tp = 0;        // GPUs that share the width of an expert; not stated: the rest of a copy
-  int attention_dp = 0;  // groups of --tp GPUs of a copy that each have some of the sequences
+  int attention_dp = 0;  // groups of --tp parts of a copy that each have some of the sequences
   int cp = 0;            // groups of --tp GPUs of a copy that each have some of a call's tokens
   int ring = 0;          // of --cp, GPUs that pass keys around; the rest of them divide heads
   std::int64_t redundant_experts = 0;  // copies of the most loaded experts, beside one of each
@@ -76,6 +77,15 @@ struct Scenario {
   bool exact = false;  // no replay cache, no interpolation
   std::string label;   // anything, to tell runs apart; changes no number
 };
+
+// Groups of --tp parts (GPUs, cores) that a stage of a copy has: for sequences of their own, or for
+// tokens of every prompt.
+inline int groups_of_copy(const Scenario& scenario) {
+  return std::max(1, scenario.attention_dp) * std::max(1, scenario.cp);
+}
+inline int ranks_of_stage(const Scenario& scenario) {
+  return std::max(1, scenario.tp) * groups_of_copy(scenario);
+}
 
 inline constexpr std::int64_t kMaxBatch = 1'000'000;
 inline constexpr std::int64_t kMaxTokens = 10'000'000;
@@ -319,12 +329,11 @@ inline std::vector<RequestField> request_field_rows() {
           .tells(FieldSaid::kAboveOne)
           .not_on("cpu", kNoExpertsApart),
       F{&S::attention_dp, "attention_dp", "attention-dp", "attention dp {}",
-        "groups of --tp GPUs of a copy that each have some of the sequences"}
+        "groups of --tp GPUs, or NeuronCores, of a copy that each have some of the sequences"}
           .range(1, kMaxWays)
           .takes("N")
           .tells(FieldSaid::kAboveOne)
-          .not_on("neuron", kGpusAlone)
-          .not_on("cpu", kGpusAlone),
+          .not_on("cpu", "is not modelled on CPUs; leave it out"),
       F{&S::cp, "cp", "cp", "cp {}",
         "groups of --tp GPUs of a copy that each have some of the tokens of a prompt, and of its "
         "KV cache; or of the tokens of a sample that noise is removed from"}

@@ -42,7 +42,8 @@ std::optional<double> reached_flops(const RunRecord& record) {
   double flops = 0;
   for (const OperatorRecord& op : record.operators) flops += op.flops;
   const Scenario& scenario = record.context.scenario;
-  const double parts = std::max(1, scenario.dp) * std::max(1, scenario.tp);
+  const double parts =
+      std::max(1, scenario.dp) * std::max(1, scenario.tp) * groups_of_copy(scenario);
   return flops / record.summary.call_s * parts;
 }
 

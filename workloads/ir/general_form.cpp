@@ -25,9 +25,13 @@ class Rewriter {
 
   Graph run() {
     for (const TensorId id : from_.inputs()) known(id);
-    for (const Op& op : from_.ops()) {
+    const std::vector<Op>& ops = from_.ops();
+    for (std::size_t i = 0; i < ops.size(); ++i) {
+      const Op& op = ops[i];
       layer_ = op.layer;
-      if (op.kind == "Attention") {
+      if (op.kind == "ExpertExchange") {
+        i += exchanges_from(i) - 1;
+      } else if (op.kind == "Attention") {
         attention(op);
       } else if (op.kind == "Route") {
         route(op);
@@ -78,6 +82,25 @@ class Rewriter {
     std::vector<TensorId> inputs;
     for (const TensorId input : op.inputs) inputs.push_back(known(input));
     made(op, to_.add_op(op.name, op.kind, std::move(inputs), op.attributes, op.layer));
+  }
+
+  // Exchanges that stand side by side, of a token and of what was chosen for it, send one message.
+  // Returns how many there are.
+  std::size_t exchanges_from(std::size_t first) {
+    const std::vector<Op>& ops = from_.ops();
+    std::vector<TensorId> inputs;
+    std::size_t end = first;
+    for (; end < ops.size() && ops[end].kind == "ExpertExchange"; ++end) {
+      if (ops[end].attributes != ops[first].attributes) break;
+      for (const TensorId input : ops[end].inputs) inputs.push_back(known(input));
+    }
+    TensorId sent = to_.add_op(ops[first].name, ops[first].kind, std::move(inputs),
+                               ops[first].attributes, layer_);
+    for (std::size_t i = first; i < end; ++i) {
+      made(ops[i], sent);
+      sent += static_cast<TensorId>(ops[i].outputs.size());
+    }
+    return end - first;
   }
 
   TensorId add(const std::string& name, std::string_view kind, std::vector<TensorId> inputs,

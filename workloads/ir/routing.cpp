@@ -367,6 +367,11 @@ std::string to_string(const ExpertRouting& routing) {
   throw InternalError(__FILE__, __LINE__, "routing without a text");
 }
 
+double ranks_reached(std::int64_t ranks, std::int64_t top_k) {
+  const auto all = static_cast<double>(ranks);
+  return all * (1 - std::pow(1 - 1 / all, static_cast<double>(top_k)));
+}
+
 std::vector<std::int64_t> rows_per_expert(const ExpertRouting& routing, const RoutedTokens& routed,
                                           const PowerLaw& law) {
   const std::int64_t copies = routed.experts + routed.redundant;

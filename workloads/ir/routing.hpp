@@ -44,6 +44,10 @@ struct RoutedTokens {
   std::int64_t redundant = 0;  // copies beside one of each; (experts + redundant) / held ranks
 };
 
+// Ranks, of `ranks` that share the experts evenly, that the `top_k` choices of a token reach on
+// average when each is as likely: R (1 - (1 - 1/R)^k).
+double ranks_reached(std::int64_t ranks, std::int64_t top_k);
+
 // How loads are drawn from a power law (hw/kernels/layers/shapes.yaml: as published tables do).
 struct PowerLaw {
   int draws = 0;             // whose mean counts

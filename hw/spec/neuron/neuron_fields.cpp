@@ -121,6 +121,9 @@ void fields(FieldList& list, SchedulingSpec& spec) {
              "kernel whose scores stay on the core.");
   list.count("flash_attention_keys", spec.flash_attention_keys, {128, 1 << 20},
              "Keys that this kernel takes at a time.");
+  list.optional_count("heads_share_cache", spec.heads_share_cache, {0, 1},
+                      "1: heads of a token that share keys and values read them from the cache "
+                      "together; 0: each head reads them.");
   list.value("stream_row", spec.stream_row, {1_B, 16_MiB},
              "Row of a transfer of data that lies in one piece: weights, states, images.");
   list.count("pass_pixels", spec.pass_pixels, {1, 1 << 24},

@@ -81,6 +81,7 @@ struct SchedulingSpec {
   int flash_attention_queries = 4096;  // prompts, and images that no mask hides a part of, from
                                        // this length on take a kernel that keeps scores on the core
   int flash_attention_keys = 2048;     // keys that it takes at a time
+  int heads_share_cache = 0;           // 1: tokens of heads that share keys read these once
   Bytes stream_row{4096};              // of a transfer of data that lies in one piece
   int pass_pixels = 4096;              // of a channel, that one instruction on an image takes
   int eviction_blocks = 8;             // of narrow results that leave a bank of PSUM together

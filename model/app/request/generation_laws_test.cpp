@@ -259,6 +259,32 @@ TEST(GenerationLaws, NeuronCoresShareExpertsByColumnsOrByExpert) {
       << "the rank with the busiest expert is waited for";
 }
 
+// Every core has the heads of some sequences; tokens go to the cores that hold their experts, and
+// come back.
+TEST(GenerationLaws, NeuronCoresThatHaveSequencesOfTheirOwnExchangeTokens) {
+  Request request = mixtral();
+  request.ep = 8;
+  const RunRecord summed = predict(request);
+  request.tp = 2;
+  request.attention_dp = 4;
+  const RunRecord apart = predict(request);
+  EXPECT_EQ(apart.context.scenario.cores, summed.context.scenario.cores);
+  const auto kinds_of = [](const RunRecord& record, std::string_view kind) {
+    return std::count_if(record.operators.begin(), record.operators.end(),
+                         [kind](const OperatorRecord& op) { return op.op == kind; });
+  };
+  EXPECT_EQ(kinds_of(summed, "ExpertExchange"), 0);
+  EXPECT_GT(kinds_of(apart, "ExpertExchange"), 0);
+  EXPECT_GT(apart.summary.memory->weights_bytes, summed.summary.memory->weights_bytes)
+      << "a core holds the attention of half the heads, no longer of an eighth";
+  EXPECT_NEAR(apart.summary.memory->kv_cache_bytes / summed.summary.memory->kv_cache_bytes, 1,
+              0.01);
+  EXPECT_NEAR(*apart.summary.tpot_s / *summed.summary.tpot_s, 1, 0.4);
+  request.exact = true;
+  EXPECT_NEAR(*predict(request).summary.tpot_s / *apart.summary.tpot_s, 1, 0.1)
+      << "one core in lock step stands for all";
+}
+
 TEST(GenerationLaws, NeuronCoresThatCannotShareTheExpertsAreRefused) {
   const auto message = [](const Request& request) -> std::string {
     try {
@@ -275,8 +301,10 @@ TEST(GenerationLaws, NeuronCoresThatCannotShareTheExpertsAreRefused) {
   request.moe_tp = 4;
   EXPECT_THAT(message(request), HasSubstr("must be the 8 cores of a copy"));
   request.moe_tp = 0;
-  request.attention_dp = 2;
-  EXPECT_THAT(message(request), HasSubstr("--attention-dp is modelled on GPUs alone"));
+  request.attention_dp = 3;
+  EXPECT_THAT(message(request), HasSubstr("--tp times --attention-dp 24 is not possible"));
+  request.attention_dp = 32;
+  EXPECT_THAT(message(request), HasSubstr("--attention-dp 32 needs as many sequences"));
   request = gpt2();
   request.ep = 1;
   EXPECT_THAT(message(request), HasSubstr("leave --ep out"));

@@ -334,10 +334,6 @@ BoardEnergy energy_of_board(const GpuRequest& resolved) {
   return board;
 }
 
-int groups_of_copy(const Request& request) {
-  return std::max(1, request.attention_dp) * std::max(1, request.cp);
-}
-
 GpuRequest resolve_gpu(const Request& request) {
   check_request(request);
   check_gpu_options(request);

@@ -49,10 +49,6 @@ ClockLimits clock_limits_of(const GpuRequest& resolved);
 // GPUs of the system.
 GpuRequest resolve_gpu(const Request& request);
 
-// Groups of --tp GPUs that a stage of a copy has: for sequences of their own, or for tokens of
-// every prompt.
-int groups_of_copy(const Request& request);
-
 // The graph that one GPU of a stage runs in prefill or decode.
 Graph build_gpu_generation_graph(const GpuRequest& resolved, Phase phase, std::int64_t tokens,
                                  std::int64_t kv_len, int tensor_parallel);

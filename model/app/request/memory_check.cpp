@@ -52,14 +52,15 @@ std::vector<int> fitting_degrees(const ResolvedDevice& device, const MemoryPlace
                                  std::map<int, MemoryUse>& uses) {
   const ResolvedWorkload& resolved = device.workload();
   const int stages = resolved.request.pp;
+  const int groups = groups_of_copy(resolved.request);
   std::vector<int> degrees;
   for (const int ranks : place.degrees) {
     if (ranks > std::max<std::int64_t>(1, resolved.model.heads) ||
-        ranks * stages > place.devices * place.parts)
+        ranks * groups * stages > place.devices * place.parts)
       break;
     if (ranks > 1 && resolved.request.input_len == 0) break;
     if (uses.count(ranks) == 0) uses[ranks] = use_of_part(device, ranks);
-    const MemoryUse needed = uses.at(ranks) * used_parts(place, ranks, stages);
+    const MemoryUse needed = uses.at(ranks) * used_parts(place, ranks * groups, stages);
     if (needed.total() <= place.capacity) degrees.push_back(ranks);
   }
   return degrees;
@@ -128,7 +129,8 @@ std::string last_advice(const ResolvedWorkload& resolved) {
 int fitting_copies(const Request& request, const MemoryPlace& place, const MemoryUse& part) {
   int copies = request.dp - 1;
   const auto fits = [&] {
-    return (part * used_parts(place, request.tp, copies * request.pp)).total() <= place.capacity;
+    return (part * used_parts(place, ranks_of_stage(request), copies * request.pp)).total() <=
+           place.capacity;
   };
   while (copies > 0 && !fits()) --copies;
   return std::max(0, copies);
@@ -154,7 +156,7 @@ MemoryUse check_memory(const ResolvedDevice& device) {
   const Request& request = resolved.request;
   const MemoryPlace place = device.place();
   const MemoryUse part = use_of_part(device, request.tp);
-  const MemoryUse use = part * used_parts(place, request.tp, request.dp * request.pp);
+  const MemoryUse use = part * used_parts(place, ranks_of_stage(request), request.dp * request.pp);
   const Bytes needed = use.total();
   if (needed <= place.capacity) return use;
   const MemoryRules rules = device.memory_rules();

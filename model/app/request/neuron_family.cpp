@@ -36,7 +36,7 @@ CalibratedSystem load(const Request& request) {
 EnergyFacts energy_of(const ResolvedRequest& resolved) {
   const NeuronSystemSpec& spec = resolved.system.spec;
   const Request& request = resolved.request;
-  const double ranks = std::max(1, request.tp);
+  const double ranks = ranks_of_stage(request);
   const double cores = ranks * std::max(1, request.pp) * std::max(1, request.dp);
   EnergyFacts facts;
   facts.energy = changed_energy(load_device_energy({spec.device.id, spec.device.core.id, "neuron"},
@@ -112,9 +112,7 @@ class NeuronDevice final : public ResolvedDevice {
 
   MemoryRules memory_rules() const override {
     MemoryRules rules;
-    rules.part =
-        fmt::format("{} cores of one device of {}",
-                    used_parts(place(), request().tp, request().dp * request().pp), spec().id);
+    rules.part = fmt::format("{} cores of one device of {}", cores_per_device(), spec().id);
     rules.needs_plural = true;
     rules.runtime = host().runtime_memory;
     if (request().input_len == 0) return rules;
@@ -168,13 +166,13 @@ class NeuronDevice final : public ResolvedDevice {
     // go to the host, which samples there.
     generation.step_overhead = call_overhead(spec(), factors());
     generation.afterwards = [this](const PipelinePass& pass) {
-      return pass.output * request().tp / host().copy_rate;
+      return pass.output * ranks_of_stage(request()) / host().copy_rate;
     };
   }
 
   Pipeline stages(Phase phase) const override {
     Pipeline pipeline = ResolvedDevice::stages(phase);
-    pipeline.stages_per_device = std::max(1, cores_per_device() / request().tp);
+    pipeline.stages_per_device = std::max(1, cores_per_device() / ranks_of_stage(request()));
     if (phase == Phase::kPrefill && request().sequence_parallel) pipeline.shares = request().tp;
     return pipeline;
   }
@@ -188,12 +186,12 @@ class NeuronDevice final : public ResolvedDevice {
   const HostSpec& host() const { return spec().device.host; }
 
   int cores_per_device() const {
-    return used_parts(place(), request().tp, request().dp * request().pp);
+    return used_parts(place(), ranks_of_stage(request()), request().dp * request().pp);
   }
 
   // Copies that are trained sum their gradients: they work in lock step, like the cores of one copy
   // elsewhere.
-  int group() const { return trains(request()) ? request().dp : request().tp; }
+  int group() const { return trains(request()) ? request().dp : ranks_of_stage(request()); }
 
   NeuronCall call_of(const Graph& graph, Phase phase) const {
     const bool decodes = phase == Phase::kDecode;
@@ -289,7 +287,7 @@ class NeuronFamily final : public DeviceFamily {
                                        {"device.hbm.bandwidth", "HBM bandwidth", 2},
                                        {"factors.semaphore_latency", "semaphore latency", 0.5},
                                        {"factors.call_overhead", "call overhead", 0.5}};
-    if (request.tp > 1 || trains(request)) {
+    if (ranks_of_stage(request) > 1 || trains(request)) {
       parts.push_back({"link.hop_latency", "hop latency of collectives", 0.5});
       parts.push_back({"device.collective.rate", "rate of collectives", 2});
     }

@@ -39,13 +39,14 @@ void check_different_devices(const NeuronSystemSpec& spec, const Request& reques
                     "from the others with {}",
                     name, request.dp, request.pp, one_copy));
   }
-  const std::vector<int> used = RankPlacement(spec, request.tp).devices();
+  const int ranks = ranks_of_stage(request);
+  const std::vector<int> used = RankPlacement(spec, ranks).devices();
   for (const auto& entry : spec.different) {
     if (std::find(used.begin(), used.end(), entry.first) != used.end()) continue;
-    throw UserError(fmt::format(
-        "device[{}]: {} core{} of {} are on device {}; name one of these, "
-        "or raise --tp",
-        entry.first, request.tp, request.tp == 1 ? "" : "s", spec.id, fmt::join(used, ", ")));
+    throw UserError(
+        fmt::format("device[{}]: {} core{} of {} are on device {}; name one of these, "
+                    "or raise --tp",
+                    entry.first, ranks, ranks == 1 ? "" : "s", spec.id, fmt::join(used, ", ")));
   }
 }
 
@@ -55,7 +56,9 @@ void resolve_parallelism(ResolvedRequest& resolved) {
   if (request.tp > 1) require_group_size(spec, request.tp);
   if (request.tp == 0) request.tp = 1;
   resolve_expert_ranks(resolved.model, "cores", request);
-  const int per_copy = share_parts({"core", cores_of(spec)}, 1, resolved);
+  if (request.attention_dp > 1)
+    require_group_size(spec, ranks_of_stage(request), "--tp times --attention-dp");
+  const int per_copy = share_parts({"core", cores_of(spec)}, groups_of_copy(request), resolved);
   if (request.cores == 0) request.cores = request.dp * per_copy;
   check_different_devices(spec, request);
   if (trains(request)) require_group_size(spec, request.dp, "a sum of gradients over --dp");

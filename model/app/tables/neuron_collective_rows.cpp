@@ -51,7 +51,7 @@ RowTime NeuronCollectiveRows::predict(const CsvRow& row) {
   const auto ranks = static_cast<int>(cells_.count(row, "n_ranks", 2, kMaxRanks));
   const auto bytes = static_cast<std::uint64_t>(cells_.count(row, "bytes", 1, kMaxBytes));
   Group& group = group_of(cells_.text(row, "system"), ranks);
-  const Seconds time = to_seconds(group.costs.of(kind, bytes).duration);
+  const Seconds time = to_seconds(group.costs.of({kind, bytes}).duration);
   const std::string& device = group.system.spec.device.id;
   const Interval ratio = default_intervals().choose(device, "collective", "").ratio;
   return {time, time * ratio.low, time * ratio.high, ""};

@@ -56,7 +56,9 @@ CollectiveUnit::Seat& CollectiveUnit::seat(int rank) {
 
 void CollectiveUnit::join(int rank, std::uint32_t index, const Collective& collective,
                           CollectiveMember& member) {
-  const auto plans = plan_collective(spec_, collective.kind, placement_.ranks(), collective.bytes);
+  const int ranks = collective.ranks > 0 ? collective.ranks : placement_.ranks();
+  const auto plans =
+      plan_collective(spec_, collective.kind, ranks, collective.bytes, collective.stride);
   Seat& joined = seat(rank);
   joined.member = &member;
   joined.running = plans.size();

@@ -26,7 +26,7 @@ LockstepNetwork::LockstepNetwork(const sc_core::sc_module_name& name,
 void LockstepNetwork::join(int /*rank*/, std::uint32_t /*index*/, const Collective& collective,
                            CollectiveMember& member) {
   FORETELL_CHECK(member_ == nullptr, "a core runs one collective at a time");
-  const auto cost = costs_.find({collective.kind, collective.bytes});
+  const auto cost = costs_.find(collective);
   FORETELL_CHECK(cost != costs_.end(), "a collective of unknown cost");
   cost_ = &cost->second;
   member_ = &member;

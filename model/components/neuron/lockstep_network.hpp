@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <map>
 #include <systemc>
-#include <utility>
 #include <vector>
 
 #include "model/components/neuron/collective_network.hpp"
@@ -24,7 +23,7 @@ struct CollectiveCost {
   std::uint64_t hbm_read = 0;  // bytes, per core
   std::uint64_t hbm_written = 0;
 };
-using CollectiveCostTable = std::map<std::pair<CollectiveKind, std::uint64_t>, CollectiveCost>;
+using CollectiveCostTable = std::map<CollectiveShape, CollectiveCost>;
 
 class LockstepNetwork : public sc_core::sc_module, public CollectiveNetwork {
  public:

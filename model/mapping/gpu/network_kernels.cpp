@@ -1,7 +1,6 @@
 #include "model/mapping/gpu/network_kernels.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 #include <variant>
 
@@ -185,10 +184,7 @@ LayerKernels::Exchanged exchange_of(const Graph& graph, const Op& exchange) {
 }
 
 Bytes exchanged_bytes(const Op& exchange, Bytes tokens) {
-  const auto ranks = static_cast<double>(whole(exchange, "ranks"));
-  const auto choices = static_cast<double>(whole(exchange, "top_k"));
-  const double reached = ranks * (1 - std::pow(1 - 1 / ranks, choices));
-  return tokens * reached;
+  return tokens * ranks_reached(whole(exchange, "ranks"), whole(exchange, "top_k"));
 }
 
 }  // namespace foretell

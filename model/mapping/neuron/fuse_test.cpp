@@ -121,12 +121,12 @@ TEST(Fuse, ASoftmaxAloneRunsAlongTheColumnsOfEachToken) {
 TEST(Fuse, AnOperatorWithoutMappingIsNamedAndTheErrorSaysWhatToDo) {
   GraphWriter w;
   const TensorId x = w.input("x", {128, 256});
-  const Graph graph = w.finish(w.op("exchange", "AllToAll", {x}, {{"ranks", std::int64_t{2}}}));
+  const Graph graph = w.finish(w.op("exchange", "SendReceive", {x}, {{"ranks", std::int64_t{2}}}));
   try {
     fuse(graph);
     FAIL();
   } catch (const UserError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("operator 'exchange' (AllToAll) is not mapped"));
+    EXPECT_THAT(error.what(), HasSubstr("operator 'exchange' (SendReceive) is not mapped"));
     EXPECT_THAT(error.what(), HasSubstr("list systems"));
     EXPECT_THAT(error.what(), HasSubstr("docs/adding.md"));
   }

@@ -1,8 +1,10 @@
 // What only decoders have: rotary positions, the KV cache, attention over the cache, and the sum
 // over the cores of a tensor-parallel copy.
 #include <algorithm>
+#include <cmath>
 
 #include "model/mapping/neuron/lowering.hpp"
+#include "workloads/ir/routing.hpp"
 
 namespace foretell {
 namespace {
@@ -21,13 +23,19 @@ Deps rotate(Emitter& emitter, std::int64_t head_dim, std::int64_t n, const Deps&
   return emitter.lane(Engine::kVector, {Opcode::kTensorTensor, n, kFromSbuf}, sine);
 }
 
-// One query token of one head against its keys and values in the cache. Keys lie on the
-// partitions, so scores come out as [128, keys / 128]; sums and maxima over all keys cross the
-// partitions through the tensor engine.
+// One query token of one head, or of some that share keys, against keys and values in the cache.
+// Keys lie on the partitions, so scores come out as [128, keys / 128]; sums and maxima over all
+// keys cross the partitions through the tensor engine.
 class CachedAttention {
  public:
   CachedAttention(LoweringContext& context, const Kernel& kernel)
-      : context_(context), emitter_(context.emitter), k_(kernel) {}
+      : context_(context), emitter_(context.emitter), k_(kernel) {
+    const std::int64_t sharing = k_.kv_heads > 0 ? k_.heads / k_.kv_heads : 1;
+    const bool together = emitter_.core().scheduling.heads_share_cache != 0;
+    const std::int64_t most = std::max<std::int64_t>(1, emitter_.tile_rows() / k_.queries);
+    heads_ = together ? std::clamp<std::int64_t>(sharing, 1, most) : 1;
+    queries_ = heads_ * k_.queries;
+  }
 
   void run() {
     Deps ready;
@@ -42,7 +50,7 @@ class CachedAttention {
     converts_ = element < element_bytes(emitter_.types().matmul);
     Deps all;
     for (std::int64_t sequence = 0; sequence < k_.batch; ++sequence) {
-      for (std::int64_t head = 0; head < k_.heads; ++head) all.merge(run_head(ready));
+      for (std::int64_t head = 0; head < k_.heads; head += heads_) all.merge(run_heads(ready));
     }
     set_narrow(&emitter_.value(k_.output), k_.batch * k_.queries, k_.heads * k_.head_dim, all);
   }
@@ -59,9 +67,8 @@ class CachedAttention {
     return std::min(emitter_.tile_rows(), k_.head_dim - block * emitter_.tile_rows());
   }
 
-  Deps run_head(const Deps& query) {
+  Deps run_heads(const Deps& query) {
     emitter_.attribute_to(context_.graph, k_.scores_op);
-    // Keys and values are read once per query head: neighbouring query heads do not share them.
     std::vector<std::size_t> key_chunks;
     std::vector<std::size_t> value_chunks;
     const Deps keys =
@@ -96,7 +103,7 @@ class CachedAttention {
   Deps masked_scores(const Deps& operands, Deps* last_use) {
     emitter_.attribute_to(context_.graph, k_.scores_op);
     Deps scores;
-    const std::int64_t per_bank = std::max<std::int64_t>(1, emitter_.bank_columns() / k_.queries);
+    const std::int64_t per_bank = std::max<std::int64_t>(1, emitter_.bank_columns() / queries_);
     for (std::int64_t first = 0; first < key_blocks(); first += per_bank) {
       const std::int64_t end = std::min(key_blocks(), first + per_bank);
       const std::uint8_t bank = emitter_.acquire_bank();
@@ -104,11 +111,11 @@ class CachedAttention {
         const std::int64_t keys =
             std::min(emitter_.tile_rows(), k_.keys - block * emitter_.tile_rows());
         for (std::int64_t d = 0; d < depth_blocks(); ++d) {
-          *last_use = emitter_.matmul(bank, {depth(d), keys, k_.queries}, operands, d == 0,
+          *last_use = emitter_.matmul(bank, {depth(d), keys, queries_}, operands, d == 0,
                                       d + 1 == depth_blocks());
         }
       }
-      scores.merge(emitter_.evict(bank, (end - first) * k_.queries, *last_use));
+      scores.merge(emitter_.evict(bank, (end - first) * queries_, *last_use));
     }
     for (const OpId mask : k_.mask_ops) {
       emitter_.attribute_to(context_.graph, mask);
@@ -118,7 +125,7 @@ class CachedAttention {
     return scores;
   }
 
-  std::int64_t elements() const { return key_blocks() * k_.queries; }
+  std::int64_t elements() const { return key_blocks() * queries_; }
 
   // Reduction over the keys: the free dimension first, then the partitions by a transpose.
   Deps maximum(const Deps& scores) {
@@ -126,7 +133,7 @@ class CachedAttention {
         Engine::kVector, {Opcode::kTensorReduce, elements(), kReadsSbuf | kWritesSbuf | kAddOrMax},
         scores);
     const std::uint8_t bank = emitter_.acquire_bank();
-    const Deps across = emitter_.transpose(bank, emitter_.tile_rows(), k_.queries, partial);
+    const Deps across = emitter_.transpose(bank, emitter_.tile_rows(), queries_, partial);
     const Deps top = emitter_.lane(
         Engine::kVector,
         {Opcode::kTensorReduce, emitter_.tile_rows(), kReadsPsum | kWritesSbuf | kAddOrMax},
@@ -139,8 +146,8 @@ class CachedAttention {
   Deps broadcast(const Deps& source) {
     const std::uint8_t bank = emitter_.acquire_bank();
     const Deps spread = emitter_.matmul(
-        bank, {emitter_.tile_rows(), emitter_.tile_rows(), k_.queries}, source, true, true);
-    return emitter_.evict(bank, k_.queries, spread);
+        bank, {emitter_.tile_rows(), emitter_.tile_rows(), queries_}, source, true, true);
+    return emitter_.evict(bank, queries_, spread);
   }
 
   Deps softmax(const Deps& scores) {
@@ -149,10 +156,10 @@ class CachedAttention {
     const Deps exponential =
         emitter_.lane(Engine::kScalar, {Opcode::kActivateReduce, elements()}, top);
     const std::uint8_t bank = emitter_.acquire_bank();
-    const Deps sum = emitter_.matmul(bank, {emitter_.tile_rows(), emitter_.tile_rows(), k_.queries},
+    const Deps sum = emitter_.matmul(bank, {emitter_.tile_rows(), emitter_.tile_rows(), queries_},
                                      exponential, true, true);
     const Deps inverse = emitter_.lane(
-        Engine::kVector, {Opcode::kReciprocal, k_.queries, kReadsPsum | kWritesSbuf}, sum);
+        Engine::kVector, {Opcode::kReciprocal, queries_, kReadsPsum | kWritesSbuf}, sum);
     emitter_.release_bank(bank, inverse);
     return emitter_.lane(Engine::kVector, {Opcode::kTensorScalar, elements()}, inverse);
   }
@@ -164,11 +171,11 @@ class CachedAttention {
       for (std::int64_t block = 0; block < key_blocks(); ++block) {
         const std::int64_t keys =
             std::min(emitter_.tile_rows(), k_.keys - block * emitter_.tile_rows());
-        *last_use = emitter_.matmul(bank, {keys, depth(d), k_.queries}, weights, block == 0,
+        *last_use = emitter_.matmul(bank, {keys, depth(d), queries_}, weights, block == 0,
                                     block + 1 == key_blocks());
       }
     }
-    return emitter_.evict(bank, depth_blocks() * k_.queries, *last_use);
+    return emitter_.evict(bank, depth_blocks() * queries_, *last_use);
   }
 
   LoweringContext& context_;
@@ -177,6 +184,8 @@ class CachedAttention {
   std::int64_t key_row_bytes_ = 0;
   std::int64_t value_row_bytes_ = 0;
   bool converts_ = false;
+  std::int64_t heads_ = 1;    // that read keys and values together
+  std::int64_t queries_ = 1;  // rows of these
 };
 
 // A tensor that is read in whatever layout it has.
@@ -258,16 +267,45 @@ namespace {
 CollectiveKind collective_kind(const Op& op) {
   if (op.kind == "ReduceScatter") return CollectiveKind::kReduceScatter;
   if (op.kind == "AllGather") return CollectiveKind::kAllGather;
+  if (op.kind == "AllToAll" || op.kind == "ExpertExchange") return CollectiveKind::kAllToAll;
   return CollectiveKind::kAllReduce;
 }
 
-// Elements of the larger buffer of a core, with the padding of shares.
-std::int64_t collective_elements(const Graph& graph, const Op& op) {
-  const std::int64_t in = element_count(graph.tensor(op.inputs.front()).shape);
-  std::int64_t out = 0;
-  for (const TensorId output : op.outputs) out += element_count(graph.tensor(output).shape);
-  if (op.kind == "AllReduce") return out;
-  return std::min(in, out) * std::get<std::int64_t>(op.attributes.at("ranks"));
+std::int64_t elements_of(const Graph& graph, const std::vector<TensorId>& tensors) {
+  std::int64_t elements = 0;
+  for (const TensorId id : tensors) elements += element_count(graph.tensor(id).shape);
+  return elements;
+}
+
+std::int64_t whole(const Op& op, const char* name, std::int64_t unless_stated = 1) {
+  const auto found = op.attributes.find(name);
+  return found == op.attributes.end() ? unless_stated : std::get<std::int64_t>(found->second);
+}
+
+// Elements of the larger buffer of a core, with the padding of shares. Tokens go to the ranks that
+// their choices reach, each of them as likely as the others.
+double collective_elements(const Graph& graph, const Op& op) {
+  const std::int64_t in = elements_of(graph, op.inputs);
+  const std::int64_t out = elements_of(graph, op.outputs);
+  if (op.kind == "AllReduce" || op.kind == "AllToAll") return static_cast<double>(out);
+  const auto share = static_cast<double>(std::min(in, out));
+  const std::int64_t ranks = whole(op, "ranks");
+  if (op.kind != "ExpertExchange") return share * static_cast<double>(ranks);
+  return share * ranks_reached(ranks, whole(op, "top_k"));
+}
+
+// Results of a token that come back from several ranks are added to the first of them.
+Deps added_up(Emitter& emitter, const Graph& graph, const Op& combine, const Deps& arrived) {
+  const double others = ranks_reached(whole(combine, "ranks"), whole(combine, "top_k")) - 1;
+  const double sums = others * static_cast<double>(elements_of(graph, combine.outputs));
+  const auto n = static_cast<std::int64_t>(sums / static_cast<double>(emitter.tile_rows()));
+  if (n == 0) return arrived;
+  return emitter.pass(Engine::kVector, {Opcode::kTensorTensor, n, kFromSbuf}, arrived);
+}
+
+bool combines(const Op& op) {
+  return op.kind == "ExpertExchange" &&
+         std::get<std::string>(op.attributes.at("direction")) == "combine";
 }
 
 }  // namespace
@@ -285,9 +323,12 @@ void lower_collective(LoweringContext& context, const Kernel& kernel) {
   emitter.attribute_to(context.graph, kernel.ops.front());
   Collective collective;
   collective.kind = collective_kind(op);
-  collective.bytes = static_cast<std::uint64_t>(collective_elements(context.graph, op) *
-                                                element_bytes(emitter.types().matmul));
-  const Deps done = emitter.builder().emit(collective, ready);
+  collective.bytes = static_cast<std::uint64_t>(
+      std::ceil(collective_elements(context.graph, op) * element_bytes(emitter.types().matmul)));
+  collective.ranks = static_cast<std::int32_t>(whole(op, "ranks", 0));
+  collective.stride = static_cast<std::int32_t>(whole(op, "stride"));
+  Deps done = emitter.builder().emit(collective, ready);
+  if (combines(op)) done = added_up(emitter, context.graph, op, done);
   for (std::size_t i = 0; i < op.outputs.size(); ++i) {
     const bool has_tokens = !emitter.value(kernel.operands[i].tensor).token_major.empty();
     const bool has_features = !emitter.value(kernel.operands[i].tensor).feature_major.empty();

@@ -169,6 +169,24 @@ TEST(Mixture, ReadsTheWeightsOfActiveExpertsOnly) {
     EXPECT_NEAR(2 + more(tokens, "random"), 8 * (1 - std::pow(0.75, tokens)), 0.55) << tokens;
 }
 
+// What a further sequence reads of keys and values, by 16 query heads and two heads of keys.
+TEST(CachedAttention, HeadsThatShareKeysReadThemOnceWhereTheKernelsDo) {
+  const ModelConfig config = few_layers("Llama-2-70b");
+  CoreShape core = core_shape(exemplar_inf2().device.core);
+  const PrecisionPolicy precision = find_precision("bf16");
+  const auto loaded = [&](std::int64_t batch) {
+    Graph graph = build_graph(config, binding_of(Phase::kDecode, batch, 1024, 4));
+    apply_precision(precision, &graph);
+    return static_cast<double>(
+        weight_bytes(map_to_neuron_core(graph, precision, core, scheduling())));
+  };
+  const double one_head = 2.0 * 1024 * 128 * 2;  // keys and values of 2 bytes
+  core.scheduling.heads_share_cache = 0;
+  EXPECT_DOUBLE_EQ(loaded(5) - loaded(4), kLayers * 16 * one_head);
+  core.scheduling.heads_share_cache = 1;
+  EXPECT_DOUBLE_EQ(loaded(5) - loaded(4), kLayers * 2 * one_head);
+}
+
 std::uint64_t multiplied_columns(const Program& program) {
   std::uint64_t columns = 0;
   for (const Instruction& i : program.engine(Engine::kTensor)) {

@@ -219,12 +219,12 @@ TEST(SmallGraph, SkippedLayersLeaveNothing) {
 TEST(SmallGraph, AnOperatorWithoutMappingIsNamed) {
   GraphWriter w;
   const TensorId x = w.input("x", {128, 256});
-  const Graph graph = w.finish(w.op("exchange", "AllToAll", {x}, {{"ranks", std::int64_t{2}}}));
+  const Graph graph = w.finish(w.op("exchange", "SendReceive", {x}, {{"ranks", std::int64_t{2}}}));
   try {
     map(graph);
     FAIL();
   } catch (const UserError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("operator 'exchange' (AllToAll) is not mapped"));
+    EXPECT_THAT(error.what(), HasSubstr("operator 'exchange' (SendReceive) is not mapped"));
   }
 }
 

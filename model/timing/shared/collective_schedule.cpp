@@ -79,11 +79,12 @@ std::string_view to_string(CollectiveAlgorithm algorithm) {
 
 CollectiveAlgorithm choose_algorithm(const CollectiveSpec& spec, CollectiveKind kind, int ranks,
                                      std::uint64_t bytes) {
-  if (kind == CollectiveKind::kAllToAll) return CollectiveAlgorithm::kPairwise;
   if (kind == CollectiveKind::kPermute) return CollectiveAlgorithm::kNeighbour;
-  if (spec.algorithms == "by-size") {
-    const auto size = static_cast<double>(bytes);
-    if (size < spec.mesh_limit.value()) return CollectiveAlgorithm::kMesh;
+  const auto size = static_cast<double>(bytes);
+  const bool by_size = spec.algorithms == "by-size";
+  if (by_size && size < spec.mesh_limit.value()) return CollectiveAlgorithm::kMesh;
+  if (kind == CollectiveKind::kAllToAll) return CollectiveAlgorithm::kPairwise;
+  if (by_size) {
     if (size < spec.halving_limit.value() && is_power_of_two(ranks)) {
       return CollectiveAlgorithm::kHalving;
     }
@@ -92,12 +93,13 @@ CollectiveAlgorithm choose_algorithm(const CollectiveSpec& spec, CollectiveKind 
 }
 
 std::vector<CollectivePlan> plan_collective(const CollectiveSpec& spec, CollectiveKind kind,
-                                            int ranks, std::uint64_t bytes) {
+                                            int ranks, std::uint64_t bytes, int stride) {
   FORETELL_CHECK(ranks >= 2 && bytes > 0, "a collective needs ranks and bytes");
   CollectivePlan plan;
   plan.kind = kind;
   plan.algorithm = choose_algorithm(spec, kind, ranks, bytes);
   plan.ranks = ranks;
+  plan.stride = stride;
   plan.steps = phases(kind) * steps_per_phase(plan.algorithm, ranks);
   const bool shared = plan.algorithm == CollectiveAlgorithm::kRing && spec.rings > 1;
   const std::uint64_t rings = shared ? static_cast<std::uint64_t>(spec.rings) : 1;
@@ -112,7 +114,10 @@ std::vector<CollectivePlan> plan_collective(const CollectiveSpec& spec, Collecti
   return plans;
 }
 
-void collective_step(const CollectivePlan& plan, int rank, int step, CollectiveStep& out) {
+namespace {
+
+// `rank` is that within the group.
+void step_in_group(const CollectivePlan& plan, int rank, int step, CollectiveStep& out) {
   const int in_phase = step % steps_per_phase(plan.algorithm, plan.ranks);
   const bool reduce = reduces(plan, step);
   out.sends.clear();
@@ -130,6 +135,15 @@ void collective_step(const CollectivePlan& plan, int rank, int step, CollectiveS
     case CollectiveAlgorithm::kNeighbour:
       return pairwise_step(plan, rank, step, out);
   }
+}
+
+}  // namespace
+
+void collective_step(const CollectivePlan& plan, int rank, int step, CollectiveStep& out) {
+  const int in_group = rank / plan.stride % plan.ranks;
+  step_in_group(plan, in_group, step, out);
+  const int first = rank - in_group * plan.stride;
+  for (CollectiveSend& send : out.sends) send.to = first + send.to * plan.stride;
 }
 
 }  // namespace foretell

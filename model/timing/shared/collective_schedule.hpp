@@ -4,9 +4,9 @@
 // received before; an all-reduce is a reduce-scatter followed by an all-gather. Mesh: every rank
 // writes to every other one at once, one step per phase. Halving: R = 2^k ranks exchange with
 // partners at distance R/2, R/4, … in the reduce-scatter and back again in the all-gather; k steps
-// per phase. All-to-all is pairwise, R - 1 steps, with partners 1, 2, … ranks ahead. Permute is
-// one step to the next rank. What each step reads and writes in HBM is as published [CC:118-133]:
-// a reduce-scatter reads two operands per segment that it sends, an all-gather one.
+// per phase. All-to-all is pairwise, R - 1 steps, with partners 1, 2, … ranks ahead, or as a mesh.
+// Permute is one step to the next rank. What each step reads and writes in HBM is as published
+// [CC:118-133]: a reduce-scatter reads two operands per segment that it sends, an all-gather one.
 //
 // Buffers that R does not divide are padded, so that all segments are equal.
 #pragma once
@@ -27,7 +27,8 @@ std::string_view to_string(CollectiveAlgorithm algorithm);  // "ring", …
 struct CollectivePlan {
   CollectiveKind kind = CollectiveKind::kAllReduce;
   CollectiveAlgorithm algorithm = CollectiveAlgorithm::kRing;
-  int ranks = 0;
+  int ranks = 0;              // of a group
+  int stride = 1;             // from one of them to the next
   std::uint64_t segment = 0;  // bytes / ranks; for permute all of them
   int direction = 1;          // the next rank is rank + direction
   int steps = 0;
@@ -51,11 +52,11 @@ CollectiveAlgorithm choose_algorithm(const CollectiveSpec& spec, CollectiveKind 
                                      std::uint64_t bytes);
 
 // One plan per ring that shares the collective: as many as the spec has where the ring is the
-// algorithm, else one. `ranks` >= 2.
+// algorithm, else one. `ranks` >= 2, of a group.
 std::vector<CollectivePlan> plan_collective(const CollectiveSpec& spec, CollectiveKind kind,
-                                            int ranks, std::uint64_t bytes);
+                                            int ranks, std::uint64_t bytes, int stride = 1);
 
-// What `rank` does in `step`.
+// What `rank` of the copy does in `step`, within its group.
 void collective_step(const CollectivePlan& plan, int rank, int step, CollectiveStep& out);
 
 }  // namespace foretell

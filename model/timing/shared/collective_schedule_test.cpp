@@ -52,6 +52,35 @@ TEST(CollectiveSchedule, WhatIsSentInAStepIsWhatItsReceiverWaitsFor) {
   }
 }
 
+TEST(CollectiveSchedule, AGroupDoesWhatACopyOfItsSizeDoesAndKeepsToItself) {
+  constexpr int kCopy = 24;
+  constexpr int kRanks = 4;
+  for (const CollectiveKind kind : kKinds) {
+    for (const int stride : {1, 2, 6}) {
+      const CollectivePlan alone = plan_collective(by_size(), kind, kRanks, 2'400'000).front();
+      const CollectivePlan plan =
+          plan_collective(by_size(), kind, kRanks, 2'400'000, stride).front();
+      ASSERT_EQ(plan.steps, alone.steps);
+      for (int rank = 0; rank < kCopy; ++rank) {
+        const int place = rank / stride % kRanks;
+        const int first = rank - place * stride;
+        for (int s = 0; s < plan.steps; ++s) {
+          CollectiveStep step;
+          CollectiveStep expected;
+          collective_step(plan, rank, s, step);
+          collective_step(alone, place, s, expected);
+          ASSERT_EQ(step.received, expected.received);
+          ASSERT_EQ(step.sends.size(), expected.sends.size());
+          for (std::size_t i = 0; i < step.sends.size(); ++i) {
+            EXPECT_EQ(step.sends[i].to, first + expected.sends[i].to * stride);
+            EXPECT_LT(step.sends[i].to, kCopy);
+          }
+        }
+      }
+    }
+  }
+}
+
 // Follows which rank holds the contribution of which rank for each segment: at the end of an
 // all-reduce everyone has everything of everyone.
 TEST(CollectiveSchedule, TheRingMovesEverySegmentToEveryRank) {

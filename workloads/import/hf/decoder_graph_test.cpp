@@ -157,6 +157,29 @@ TEST(DecoderGraph, OnlyTheChosenExpertsCompute) {
       kLayers * (2 * (attention_weights + router + 2 * one_expert) + scores) + 2 * kHidden * 32000);
 }
 
+// Ranks with sequences of their own send a token with its choices in one message, to ranks that are
+// as far apart as a group is wide.
+TEST(DecoderGraph, TokensAndTheirChoicesAreExchangedTogether) {
+  Binding binding{64, 1, Phase::kDecode, 128};
+  binding.tensor_parallel = 2;
+  binding.attention_data_parallel = 4;
+  binding.expert_parallel = 8;
+  const Graph graph = in_general_operators(build_graph(load("Mixtral-8x7B-v0.1"), binding));
+  std::vector<const Op*> exchanges;
+  for (const Op& op : graph.ops()) {
+    if (op.kind == "ExpertExchange" && op.layer == 0) exchanges.push_back(&op);
+  }
+  ASSERT_EQ(exchanges.size(), 2U);
+  const Op& out = *exchanges.front();
+  ASSERT_EQ(out.inputs.size(), 3U);
+  EXPECT_EQ(graph.tensor(out.inputs[0]).shape, (Shape{16, 1, 4096}));
+  EXPECT_EQ(graph.tensor(out.outputs[0]).shape, (Shape{64, 1, 4096}));
+  EXPECT_EQ(graph.tensor(out.outputs[1]).shape, (Shape{64, 1, 2}));
+  EXPECT_EQ(graph.tensor(exchanges.back()->outputs[0]).shape, (Shape{16, 1, 4096}));
+  EXPECT_EQ(std::get<std::int64_t>(out.attributes.at("ranks")), 4);
+  EXPECT_EQ(std::get<std::int64_t>(out.attributes.at("stride")), 2);
+}
+
 // The rows of a balanced routing divide among the groups, and so do the weights of the experts.
 TEST(DecoderGraph, GroupsOfRanksHoldSomeOfTheExperts) {
   const auto rank = [](int groups) {

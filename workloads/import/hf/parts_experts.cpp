@@ -89,30 +89,29 @@ TensorId exchanged_experts(PartsContext& context, TensorId x, Routed routed,
   const Binding& binding = *context.binding;
   const std::int64_t groups = binding.attention_data_parallel;
   const std::int64_t batch = block.shape(x)[0];
+  std::map<std::string, Attribute> among{{"ranks", groups}};
+  if (binding.tensor_parallel > 1) among["stride"] = std::int64_t{binding.tensor_parallel};
+  const auto exchange = [&](const std::string& name, const char* direction, TensorId id) {
+    std::map<std::string, Attribute> attributes = among;
+    attributes["direction"] = std::string(direction);
+    attributes["top_k"] = part.top_k;
+    attributes["experts"] = part.experts;
+    return block.op(name, "ExpertExchange", {id}, std::move(attributes));
+  };
   const auto sent = [&](const std::string& name, TensorId id) {
-    if (binding.expert_parallel == 1) {
-      return block.op(name + ".all_gather", "AllGather", {id},
-                      {{"axis", std::int64_t{0}}, {"ranks", groups}, {"size", batch * groups}});
-    }
-    return block.op(name + ".dispatch", "ExpertExchange", {id},
-                    {{"ranks", groups},
-                     {"direction", std::string("dispatch")},
-                     {"top_k", part.top_k},
-                     {"experts", part.experts}});
+    if (binding.expert_parallel > 1) return exchange(name + ".dispatch", "dispatch", id);
+    std::map<std::string, Attribute> attributes = among;
+    attributes["axis"] = std::int64_t{0};
+    attributes["size"] = batch * groups;
+    return block.op(name + ".all_gather", "AllGather", {id}, std::move(attributes));
   };
   x = sent("ffn.tokens", x);
   routed.weights = sent("ffn.weights", routed.weights);
   routed.choice = sent("ffn.choice", routed.choice);
   const TensorId result = expert_layer(context, x, routed, part);
-  if (binding.expert_parallel == 1) {
-    return block.op("ffn.results.reduce_scatter", "ReduceScatter", {result},
-                    {{"axis", std::int64_t{0}}, {"ranks", groups}});
-  }
-  return block.op("ffn.results.combine", "ExpertExchange", {result},
-                  {{"ranks", groups},
-                   {"direction", std::string("combine")},
-                   {"top_k", part.top_k},
-                   {"experts", part.experts}});
+  if (binding.expert_parallel > 1) return exchange("ffn.results.combine", "combine", result);
+  among["axis"] = std::int64_t{0};
+  return block.op("ffn.results.reduce_scatter", "ReduceScatter", {result}, std::move(among));
 }
 
 TensorId shared_experts(PartsContext& context, TensorId x, const FeedForwardPart& part) {

@@ -145,11 +145,15 @@ double experts_flops(const OpView& op) {
 std::vector<Shape> exchange_shapes(const OpView& op) {
   const std::int64_t ranks = op.integer("ranks");
   const bool combines = op.text("direction") == "combine";
-  Shape shape = op.input(0);
-  if (shape.empty() || ranks < 1 || (combines && shape[0] % ranks != 0))
-    op.fail("cannot exchange " + to_string(shape) + " among " + std::to_string(ranks) + " ranks");
-  shape[0] = combines ? shape[0] / ranks : shape[0] * ranks;
-  return {shape};
+  std::vector<Shape> shapes;
+  for (std::size_t i = 0; i < op.input_count(); ++i) {
+    Shape shape = op.input(i);
+    if (shape.empty() || ranks < 1 || (combines && shape[0] % ranks != 0))
+      op.fail("cannot exchange " + to_string(shape) + " among " + std::to_string(ranks) + " ranks");
+    shape[0] = combines ? shape[0] / ranks : shape[0] * ranks;
+    shapes.push_back(std::move(shape));
+  }
+  return shapes;
 }
 
 std::vector<Shape> short_conv_shapes(const OpView& op) {
@@ -287,11 +291,13 @@ std::vector<OperatorInfo> network_rows() {
        "a layer of experts: two grouped products, what is between them, and the weighted sum"},
       {"ExpertExchange",
        1,
-       2,
-       {"ranks", "direction", "top_k", "experts"},
+       3,
+       {"ranks", "direction", "top_k", "experts", "stride"},
        exchange_shapes,
        no_flops,
-       "sends tokens to the ranks that hold their experts, or the results back"},
+       "sends what belongs to a token to the ranks, `stride` apart, that hold its experts, or "
+       "their "
+       "results back"},
       {"ShortConv",
        3,
        4,
