@@ -126,7 +126,6 @@ std::vector<Candidate> splits_of(const Candidate& of_type, const SplitChoices& c
       split.ep = groups;
       splits.push_back(split);
     }
-    if (!choices.has_own_ranks) continue;
     split.ep = degree;
     for (int ranks = 2; ranks <= degree; ranks *= 2) {
       if (degree % ranks != 0) break;

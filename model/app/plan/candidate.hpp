@@ -32,11 +32,10 @@ std::string serve_command(const ServeRequest& service);
 
 // What a system allows.
 struct SplitChoices {
-  std::vector<int> degrees;    // of tensor parallelism, ascending
-  int devices = 1;             // of the system
-  bool has_experts = false;    // that can lie apart
-  bool has_stages = false;     // the network can be cut into stages
-  bool has_own_ranks = false;  // attention can have ranks of its own, where experts lie apart
+  std::vector<int> degrees;  // of tensor parallelism, ascending
+  int devices = 1;           // of the system
+  bool has_experts = false;  // that can lie apart, attention by ranks of its own beside them
+  bool has_stages = false;   // the network can be cut into stages
 };
 
 // How the devices of a worker can share the network: tensor parallelism; stages of it; for networks

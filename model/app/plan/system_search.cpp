@@ -110,7 +110,7 @@ class SystemSearch {
     network_ = published_name(model, request.service.machine.workload);
     const bool on_gpus = gpu_family().has_system(system_);
     choices_.has_experts = model.experts > 0 && (on_gpus || neuron_family().has_system(system_));
-    choices_.has_stages = choices_.has_own_ranks = on_gpus;
+    choices_.has_stages = on_gpus;
   }
 
   SystemPlan run() {

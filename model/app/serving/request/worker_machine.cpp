@@ -111,11 +111,6 @@ WorkerMachine gpu_machine_of(const Request& request, std::int64_t max_tokens) {
 }
 
 WorkerMachine called_machine_of(const Predictor& predict, const Request& request) {
-  if (request.attention_dp > 1) {
-    throw UserError(request.system +
-                    ": ranks with attention of their own are simulated on GPUs; leave "
-                    "--attention-dp out, or take copies with --dp");
-  }
   if (request.pp > 1) {
     throw UserError(request.system +
                     ": pipeline stages of a service are simulated on GPUs; leave --pp out, or "
@@ -144,7 +139,8 @@ WorkerMachine called_machine_of(const Predictor& predict, const Request& request
         parse_buckets("token-generation-buckets", request.token_generation_buckets).back());
   }
   machine.vocab = model.vocab;
-  machine.devices_per_worker = std::max(1, record.context.scenario.tp);
+  machine.devices_per_worker = ranks_of_stage(record.context.scenario);
+  machine.ranks = std::max(1, request.attention_dp);
   const int copies = std::max(1, record.context.scenario.dp);
   machine.devices = machine.devices_per_worker * copies;
   const RunSummary& summary = record.summary;

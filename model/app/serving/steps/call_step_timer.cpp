@@ -45,6 +45,7 @@ Watts above_idle(const RunRecord& record) {
 
 CallStepTimer::CallStepTimer(const Predictor& predict, Request request, bool exact)
     : request_(std::move(request)),
+      ranks_(std::max(1, request_.attention_dp)),
       example_(predict(call(1, kExampleInput))),
       lengths_(resolved(1, kExampleInput)),
       idle_(idle_of(example_)),
@@ -69,7 +70,7 @@ CallStepTimer::~CallStepTimer() = default;
 
 Request CallStepTimer::call(std::int64_t batch, std::int64_t input_len) const {
   Request request = request_;
-  request.batch = batch;
+  request.batch = batch * ranks_;
   request.input_len = input_len;
   request.output_len = kExampleOutput;
   return request;
@@ -89,7 +90,9 @@ std::int64_t CallStepTimer::executed_prompt(std::int64_t tokens) const {
   return same_cache || tokens + kExampleOutput > length ? length : length - kExampleOutput;
 }
 
-CallCost CallStepTimer::cost(Seconds time) const { return {time, busy_ * time}; }
+CallCost CallStepTimer::cost(Seconds time) const {
+  return {time, busy_ * time / static_cast<double>(ranks_)};
+}
 
 Bytes CallStepTimer::kv_per_token() const {
   const RunSummary& summary = example_.summary;

@@ -51,6 +51,30 @@ TEST(CallStepTimer, APromptTakesWhatItsFirstTokenIsPredictedToTake) {
   }
 }
 
+// Ranks with sequences of their own run one call: each has as many as the rank that is asked about.
+TEST(CallStepTimer, ACallHoldsTheSequencesOfAllRanks) {
+  Request request = small_decoder("trn2.48xlarge", 2);
+  request.workload = "Mixtral-8x7B";
+  request.attention_dp = 4;
+  request.ep = 8;
+  CallStepTimer timer(predict, request, true);
+  const StepTime step = timer.time(steps_of(3, 300), 0);
+  const StepTime prompt = timer.time(prompt_of(300, 0), 0);
+  request.dp = 1;
+  request.input_len = 300;
+  request.output_len = 2;
+  request.batch = 4;
+  EXPECT_DOUBLE_EQ(prompt.total.value(), *predict(request).summary.ttft_s);
+  request.batch = 12;
+  EXPECT_NEAR(step.total.value() / *predict(request).summary.tpot_s, 1, 1e-9);
+  request.batch = 3;
+  request.attention_dp = 0;
+  request.ep = 2;
+  CallStepTimer alone(predict, request, true);
+  EXPECT_NEAR(timer.kv_per_token() / alone.kv_per_token(), 2, 1e-9)
+      << "a chip of four cores has two ranks of two cores, or one of its copies";
+}
+
 TEST(CallStepTimer, OneCompiledLengthIsExecutedOnce) {
   CallStepTimer timer(predict, small_decoder("inf2.xlarge", 2), false);
   const Seconds prompt = timer.time(prompt_of(300, 0), 0).total;
