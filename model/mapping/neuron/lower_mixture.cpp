@@ -2,14 +2,15 @@
 // tokens multiplies them by its weights, and the results go back to the order of the tokens.
 //
 // How many rows each expert gets is said by the graph (workloads/ir/routing.hpp); where it says
-// nothing, min(E, tokens * k) of E experts share the tokens * k rows evenly. Weights of an expert
-// that not every call reads can only be fetched once the choice is known.
+// nothing, the routing is balanced. Weights of an expert that not every call reads can only be
+// fetched once the choice is known.
 #include <algorithm>
 #include <numeric>
 #include <vector>
 
 #include "model/base/errors.hpp"
 #include "model/mapping/neuron/lowering.hpp"
+#include "workloads/ir/routing.hpp"
 
 namespace foretell {
 namespace {
@@ -65,11 +66,7 @@ class Experts {
     const auto said = op_.attributes.find("rows");
     if (said != op_.attributes.end()) return std::get<std::vector<std::int64_t>>(said->second);
     const std::int64_t rows = element_count(context_.graph.tensor(op_.inputs[2]).shape);
-    const std::int64_t active = std::min(experts, rows);
-    std::vector<std::int64_t> counts(static_cast<std::size_t>(active), rows / active);
-    for (std::int64_t expert = 0; expert < rows % active; ++expert)
-      ++counts[static_cast<std::size_t>(expert)];
-    return counts;
+    return rows_per_expert({RoutingKind::kBalanced, 0, {}}, {rows, 1, experts, experts});
   }
 
   // The rows of the experts one after another, feature-major. Matmuls that read the same rows share
