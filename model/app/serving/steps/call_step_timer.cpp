@@ -97,7 +97,9 @@ CallCost CallStepTimer::cost(Seconds time) const {
 Bytes CallStepTimer::kv_per_token() const {
   const RunSummary& summary = example_.summary;
   FORETELL_CHECK(summary.memory.has_value(), "a generation says what memory it uses");
-  const std::int64_t rows = lengths_->compiled_length(kExampleInput + kExampleOutput);
+  // The cache holds the rows of a prompt's own call, too, where that is longer.
+  const std::int64_t rows = std::max(lengths_->compiled_length(kExampleInput + kExampleOutput),
+                                     lengths_->compiled_prompt(kExampleInput));
   return Bytes(summary.memory->kv_cache_bytes / static_cast<double>(rows));
 }
 

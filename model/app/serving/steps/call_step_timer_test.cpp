@@ -75,6 +75,14 @@ TEST(CallStepTimer, ACallHoldsTheSequencesOfAllRanks) {
       << "a chip of four cores has two ranks of two cores, or one of its copies";
 }
 
+TEST(CallStepTimer, ATokenTakesAsMuchOfTheCacheWhateverPromptsAreCompiled) {
+  Request request = small_decoder("inf2.xlarge", 2);
+  const CallStepTimer usual(predict, request, true);
+  request.context_encoding_buckets = "1024,4096";
+  const CallStepTimer longer(predict, request, true);
+  EXPECT_DOUBLE_EQ(longer.kv_per_token() / usual.kv_per_token(), 1);
+}
+
 TEST(CallStepTimer, OneCompiledLengthIsExecutedOnce) {
   CallStepTimer timer(predict, small_decoder("inf2.xlarge", 2), false);
   const Seconds prompt = timer.time(prompt_of(300, 0), 0).total;
