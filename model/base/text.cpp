@@ -1,5 +1,7 @@
 #include "model/base/text.hpp"
 
+#include <algorithm>
+
 namespace foretell {
 
 namespace {
@@ -39,6 +41,28 @@ std::string join(const std::vector<std::string>& parts, std::string_view separat
   for (const std::string& part : parts) {
     if (&part != &parts.front()) result += separator;
     result += part;
+  }
+  return result;
+}
+
+std::string with_short_words(std::string_view text) {
+  constexpr std::size_t kLongest = 500;
+  constexpr std::size_t kKept = 60;
+  constexpr std::string_view kSpaces = " \n\t";
+  std::string result;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find_first_of(kSpaces), text.size());
+    if (end > kLongest) {
+      std::size_t kept = kKept;
+      while ((static_cast<unsigned char>(text[kept]) & 0xC0U) == 0x80U)
+        --kept;  // inside of a letter
+      result.append(text.substr(0, kept)).append("… (" + std::to_string(end) + " letters)");
+    } else {
+      result.append(text.substr(0, end));
+    }
+    const std::size_t next = std::min(text.find_first_not_of(kSpaces, end), text.size());
+    result.append(text.substr(end, next - end));
+    text.remove_prefix(next);
   }
   return result;
 }

@@ -39,5 +39,16 @@ TEST(Text, LowerLeavesOtherCharactersAlone) {
   EXPECT_EQ(to_lower("BERT-Large_1.5"), "bert-large_1.5");
 }
 
+TEST(Text, ErrorsNameLongWordsAndDoNotPrintThem) {
+  const std::string many(3000, 'a');
+  EXPECT_EQ(with_short_words("unknown '" + many + "'; there are\n  b"),
+            "unknown '" + std::string(59, 'a') + "… (3003 letters) there are\n  b");
+  EXPECT_EQ(with_short_words("  two words "), "  two words ");
+  EXPECT_EQ(with_short_words(""), "");
+  std::string wide = "a";
+  for (int i = 0; i < 400; ++i) wide += "ü";
+  EXPECT_EQ(with_short_words(wide).substr(0, 62), wide.substr(0, 59) + "…");
+}
+
 }  // namespace
 }  // namespace foretell

@@ -14,6 +14,7 @@
 #include "model/app/terminal/output.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/kept_inputs.hpp"
+#include "model/base/text.hpp"
 
 namespace foretell {
 namespace {
@@ -32,7 +33,7 @@ constexpr const char* kFooter =
     "rows failed, 2 your input, 3 our bug.";
 
 void print_error(const Session& session, const std::string& message) {
-  *session.messages << "foretell: " << message << '\n';
+  *session.messages << "foretell: " << with_short_words(message) << '\n';
 }
 
 // The command that was named on the command line, or the program itself.
