@@ -234,6 +234,7 @@ struct ModelConfig {
   std::int64_t decoder_layers = 0;
   std::int64_t relative_buckets = 0;
   bool norm_after = false;  // a norm after each part of a block, too
+  bool sine_positions = false;  // rows of sines that are no weights, in place of a table
   bool post_norm = false;   // norms after each residual alone, and none at the end of a stack
   // Windows of the first layers of the decoder, over and over; empty: none has one.
   std::vector<std::int64_t> decoder_windows;

@@ -107,6 +107,13 @@ void read_olmo3(JsonFields& fields, ModelConfig* config) {
     config->parts_of_decoder.layers[i].mixer.window = reader.layer(i).mixer.window;
 }
 
+// Gemma 2 without norms after the parts of a layer.
+void read_vaultgemma(JsonFields& fields, ModelConfig* config) {
+  PartsReader reader(fields, config, {1152, 26, 4, 4, 256, 6912, 256000, 1024});
+  reader.read_rotation();
+  reader.read_windows(every_other, 2, 512);
+}
+
 void read_granite(JsonFields& fields, ModelConfig* config) {
   PartsReader reader(fields, config, {4096, 32, 32, 0, 0, 11008, 32000, 2048});
   reader.read_rotation();
@@ -238,6 +245,7 @@ std::vector<ModelType> dense_network_types() {
       {"gemma2", "Gemma2", {}, read_gemma2, true},
       {"gemma3", "Gemma3", {}, read_gemma3, true},
       {"gemma4", "Gemma4", {}, read_gemma4, true},
+      {"vaultgemma", "VaultGemma", {}, read_vaultgemma, true},
       {"olmo", "Olmo", {}, read_olmo, false},
       {"olmo2", "Olmo2", {}, read_olmo2, false},
       {"olmo3", "Olmo3", {}, read_olmo3, false},
@@ -250,6 +258,7 @@ std::vector<ModelType> dense_network_types() {
       {"mimo", "MiMo", {}, read_mimo, false},
       {"qwen2_vl", "Qwen2VL", {}, read_qwen2_vl, false},
       {"qwen2_5_vl", "Qwen2_5_VL", {}, read_qwen2_vl, false},
+      {"qwen2_5_omni", "Qwen2_5Omni", {}, read_qwen2_vl, false},
       {"qwen3_vl", "Qwen3VL", {}, read_qwen3_vl, false},
       {"glm4", "Glm4", {}, read_glm4, false},
       {"glm4v", "Glm4v", {}, read_glm4, false},

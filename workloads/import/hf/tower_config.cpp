@@ -48,7 +48,7 @@ bool is_any(const std::string& name, const std::vector<std::string_view>& words)
 }
 
 // Networks whose images, or the tiles that larger ones are cut into, all have one size.
-const std::vector<std::string_view> kFixedSizes = {"llava",    "internvl", "paligemma", "gemma3",
+const std::vector<std::string_view> kFixedSizes = {"llava",    "internvl", "paligemma", "gemma3", "aya_vision",
                                                    "idefics3", "smolvlm",  "llama4"};
 
 // Two matrices with a function between.
@@ -65,6 +65,11 @@ void read_projector(JsonFields& vision, JsonFields& around, const std::string& t
   if (network == "paligemma" || type == "gemma4_vision" || network == "gemma3") {
     tower->pool = std::exchange(tower->merge, 1);  // neighbours are averaged before the projection
     tower->projector = {{tower->hidden, hidden, network == "paligemma", false}};
+  } else if (network == "aya_vision") {
+    const std::int64_t wide = around.size_or("alignment_intermediate_size", kMaxWidth, 28672);
+    tower->merge = around.size_or("downsample_factor", 64, 2);
+    const std::int64_t four = tower->hidden * tower->merge * tower->merge;
+    tower->projector = {{four, wide, true, false}, {wide / 2, hidden, true, false}};
   } else if (network == "idefics3" || network == "smolvlm") {
     tower->projector = {{merged, hidden, false, false}};
   } else if (network == "mistral3") {
@@ -94,7 +99,7 @@ void read_projector(JsonFields& vision, JsonFields& around, const std::string& t
 }  // namespace
 
 void read_vision_tower(JsonFields& fields, ModelConfig* config) {
-  if (!fields.is_object("vision_config") || config->parts_of_decoder.empty()) return;
+  if (config->parts_of_decoder.empty() || !fields.is_object("vision_config")) return;
   JsonFields vision = fields.inside("vision_config");
   TowerPart tower;
   tower.name = "vision tower";
