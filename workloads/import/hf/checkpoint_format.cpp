@@ -192,7 +192,7 @@ void take_integers(JsonFields& fields, std::int64_t bits, CheckpointFormat* chec
 // HQQ: one setting for all layers, under one of two names.
 void read_hqq(JsonFields& fields, JsonFields& config, CheckpointFormat* checkpoint) {
   JsonFields settings = config.part("quant_config");
-  if (!settings.is_object("weight_quant_params") && settings.names().size() > 0) {
+  if (!settings.is_object("weight_quant_params") && !settings.names().empty()) {
     JsonFields first = settings.part(settings.names().front());
     take_integers(fields, first.part("weight_quant_params").size_or("nbits", 64, 4), checkpoint);
     return;
@@ -211,7 +211,9 @@ void read_torchao(JsonFields& fields, JsonFields& config, CheckpointFormat* chec
   }
   std::string word = to_lower(type);
   word.erase(std::remove(word.begin(), word.end(), '_'), word.end());
-  const auto holds = [&word](std::string_view part) { return word.find(part) != std::string::npos; };
+  const auto holds = [&word](std::string_view part) {
+    return word.find(part) != std::string::npos;
+  };
   const bool activations = holds("dynamicactivation") || holds("staticactivation");
   if (holds("int4weight")) return take(*format_of("int4"), checkpoint);
   if (holds("int8weight")) {
@@ -224,12 +226,12 @@ void read_torchao(JsonFields& fields, JsonFields& config, CheckpointFormat* chec
     if (!activations) checkpoint->dtype = "fp8-weights";
     return;
   }
-  fields.problem("quantization_config",
-                 unknown_name("torchao quant_type", type,
-                              {"int4_weight_only", "int8_weight_only",
-                               "int8_dynamic_activation_int8_weight", "float8_weight_only",
-                               "float8_dynamic_activation_float8_weight"})
-                     .what());
+  fields.problem(
+      "quantization_config",
+      unknown_name("torchao quant_type", type,
+                   {"int4_weight_only", "int8_weight_only", "int8_dynamic_activation_int8_weight",
+                    "float8_weight_only", "float8_dynamic_activation_float8_weight"})
+          .what());
 }
 
 // Methods that state a word for their weights: EETQ "int8", Quanto "int4".
@@ -283,8 +285,8 @@ void read_one(JsonFields& fields, JsonFields& config, ModelConfig* model) {
     fields.problem("quantization_config",
                    unknown_name("quantisation", method,
                                 {"fp8", "mxfp4", "modelopt", "compressed-tensors", "gptq", "awq",
-                                 "bitsandbytes", "fbgemm_fp8", "quark", "auto-round", "hqq", "torchao", "eetq",
-                                 "quanto"})
+                                 "bitsandbytes", "fbgemm_fp8", "quark", "auto-round", "hqq",
+                                 "torchao", "eetq", "quanto"})
                        .what());
     return;
   }

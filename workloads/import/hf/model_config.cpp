@@ -186,8 +186,8 @@ void read_as(const ModelType& type, JsonFields& fields, ModelConfig* config) {
   config->head = choose_head(fields, type, config->architecture);
   fields.check();
   type.read(fields, config);
-  config->tied_embeddings = fields.flag_or("tie_word_embeddings",
-                                           fields.flag_or("tie_embedding", type.tied_embeddings));
+  config->tied_embeddings =
+      fields.flag_or("tie_word_embeddings", fields.flag_or("tie_embedding", type.tied_embeddings));
 }
 
 // Towers of texts and of images that are compared, and no decoder.
@@ -238,7 +238,9 @@ void read_nested(JsonFields& fields, ModelConfig* config) {
 void read_thinker(JsonFields& fields, ModelConfig* config) {
   const std::string type = fields.text_or("model_type", "");
   JsonFields thinker = fields.inside("thinker_config");
-  if (text_field(thinker).empty()) {
+  if (!fields.is_object("thinker_config")) {
+    fields.check();
+  } else if (text_field(thinker).empty()) {
     thinker.problem("text_config", "must hold the sizes of the decoder");
   } else {
     read_nested(thinker, config);
@@ -289,7 +291,7 @@ ModelConfig parse_model_config(const std::string& text, const std::string& name,
   // The diffusers library calls it so.
   if (architectures.empty() && fields.has("_class_name"))
     config.architecture = fields.text("_class_name");
-  if (fields.is_object("thinker_config")) {
+  if (fields.has("thinker_config")) {
     read_thinker(fields, &config);
   } else if (!text_field(fields).empty() && !has_two_towers(fields)) {
     read_nested(fields, &config);

@@ -87,10 +87,16 @@ void read_gemma4(JsonFields& fields, ModelConfig* config) {
 void read_widths(PartsReader& reader) {
   JsonFields& fields = reader.fields();
   if (!fields.is_list("intermediate_size")) return;
-  const std::vector<std::int64_t> widths = fields.sizes("intermediate_size", kMaxWidth);
+  const std::vector<std::int64_t> widths = fields.integers("intermediate_size");
   if (!reader.names_layers("intermediate_size", widths.size())) return;
-  for (std::size_t i = 0; i < reader.layers().size(); ++i)
+  for (std::size_t i = 0; i < reader.layers().size(); ++i) {
+    if (widths[i] < 1 || widths[i] > kMaxWidth) {
+      return fields.problem("intermediate_size", "holds " + std::to_string(widths[i]) +
+                                                     "; widths are from 1 to " +
+                                                     std::to_string(kMaxWidth));
+    }
     reader.layer(i).feed_forward.intermediate = widths[i];
+  }
 }
 
 // Layers whose gates are cut at a quantile: a share for each, or one for all.
@@ -129,9 +135,10 @@ void read_gemma3n(JsonFields& fields, ModelConfig* config) {
   parts.predictions = fields.size_or("altup_num_inputs", kMostCopies, 4);
   parts.residual_rank = fields.size_or("laurel_rank", kMaxWidth, 64);
   const std::int64_t active = fields.count_or("altup_active_idx", kMostCopies, 0);
-  if (active >= parts.predictions)
+  if (active >= parts.predictions) {
     fields.problem("altup_active_idx",
                    "must be below altup_num_inputs, " + std::to_string(parts.predictions));
+  }
 }
 
 // Llama 3.2 with images: the layers of cross_attention_layers read them, and nothing else.
@@ -247,6 +254,13 @@ void read_qwen2_vl(JsonFields& fields, ModelConfig* config) {
   reader.read_rotation();
 }
 
+// The decoder of a network that hears, sees and speaks: its files state all sizes.
+void read_qwen2_omni(JsonFields& fields, ModelConfig* config) {
+  PartsReader reader(fields, config);
+  bias_of_projections(reader, true);
+  reader.read_rotation();
+}
+
 void read_qwen3_vl(JsonFields& fields, ModelConfig* config) {
   PartsReader reader(fields, config, {4096, 32, 32, 32, 128, 22016, 151936, 128000});
   set_head_norm(reader, HeadNorm::kPerHead);
@@ -342,7 +356,7 @@ std::vector<ModelType> dense_network_types() {
       {"mimo", "MiMo", {}, read_mimo, false},
       {"qwen2_vl", "Qwen2VL", {}, read_qwen2_vl, false},
       {"qwen2_5_vl", "Qwen2_5_VL", {}, read_qwen2_vl, false},
-      {"qwen2_5_omni", "Qwen2_5Omni", {}, read_qwen2_vl, false},
+      {"qwen2_5_omni", "Qwen2_5Omni", {}, read_qwen2_omni, false},
       {"qwen3_vl", "Qwen3VL", {}, read_qwen3_vl, false},
       {"glm4", "Glm4", {}, read_glm4, false},
       {"glm4v", "Glm4v", {}, read_glm4, false},

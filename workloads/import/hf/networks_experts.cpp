@@ -68,6 +68,14 @@ void read_qwen3_moe(JsonFields& fields, ModelConfig* config) {
                         qwen_sparse(reader));
 }
 
+// As above in a network that hears, sees and speaks: its files state all sizes.
+void read_qwen3_omni(JsonFields& fields, ModelConfig* config) {
+  fields.size("hidden_size", kMaxWidth);
+  fields.size("num_hidden_layers", kMaxLayers);
+  fields.check();
+  read_qwen3_moe(fields, config);
+}
+
 void read_olmoe(JsonFields& fields, ModelConfig* config) {
   PartsReader reader(fields, config, {2048, 16, 16, 16, 0, 2048, 50304, 4096});
   norm_heads(reader, HeadNorm::kWhole);
@@ -356,7 +364,7 @@ std::vector<ModelType> expert_network_types() {
       {"qwen2_moe", "Qwen2Moe", {}, read_qwen2_moe, false},
       {"qwen3_moe", "Qwen3Moe", {}, read_qwen3_moe, false},
       {"qwen3_vl_moe", "Qwen3VLMoe", {}, read_qwen3_moe, false},
-      {"qwen3_omni_moe", "Qwen3OmniMoe", {}, read_qwen3_moe, false},
+      {"qwen3_omni_moe", "Qwen3OmniMoe", {}, read_qwen3_omni, false},
       {"olmoe", "Olmoe", {}, read_olmoe, false},
       {"flex_olmo", "FlexOlmo", {}, read_flex_olmo, false},
       {"granitemoe", "GraniteMoe", {}, read_granite_moe, false},

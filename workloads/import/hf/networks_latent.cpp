@@ -122,9 +122,10 @@ void read_deepseek_v3(JsonFields& fields, ModelConfig* config) {
 // second half of the first and the whole of the second; they are two layers here.
 void read_longcat(JsonFields& fields, ModelConfig* config) {
   PartsReader reader(fields, config, {6144, 28, 64, 64, 0, 12288, 131072, 131072});
-  if (fields.has("attention_method") && fields.text("attention_method") != "MLA")
-    fields.problem("attention_method",
-                   "is '" + fields.text("attention_method") + "'; MLA can be imported");
+  const std::string method = fields.text_or("attention_method", "MLA");
+  if (method != "MLA") {
+    fields.problem("attention_method", unknown_name("kind of attention", method, {"MLA"}).what());
+  }
   read_latent_attention(reader);
   reader.read_rotation();
   FeedForwardPart experts = reader.experts({{"n_routed_experts"},

@@ -279,8 +279,12 @@ void read_zamba2(JsonFields& fields, ModelConfig* config) {
   const std::int64_t head_dim = fields.size_or("mamba_headdim", kMaxWidth, 64);
   const std::int64_t heads = fields.size_or(
       "n_mamba_heads", kMaxHeads, std::max<std::int64_t>(1, expand * config->hidden / head_dim));
-  MixerPart scan = mamba2(heads, std::max<std::int64_t>(1, expand * config->hidden / heads),
-                          fields.size_or("mamba_ngroups", kMaxHeads, 1),
+  if (heads * head_dim != expand * config->hidden) {
+    fields.problem("n_mamba_heads", "contradiction: " + std::to_string(heads) + " heads of " +
+                                        std::to_string(head_dim) + " do not make " +
+                                        std::to_string(expand) + " times the hidden size");
+  }
+  MixerPart scan = mamba2(heads, head_dim, fields.size_or("mamba_ngroups", kMaxHeads, 1),
                           fields.size_or("mamba_d_state", kMaxWidth, 64));
   scan.conv_kernel = fields.size_or("mamba_d_conv", kMaxHeads, 4);
   scan.conv_bias = fields.flag_or("use_conv_bias", true);

@@ -124,6 +124,11 @@ class PartsBuilder {
     TensorId x = binding_.first_layer == 0 ? embeddings(tokens) : hidden_states();
     const std::int64_t last =
         binding_.last_layer == kLastLayer ? config_.layers - 1 : binding_.last_layer;
+    if (binding_.first_layer > 0 && parts_.per_layer_columns > 0) {  // made by the first stage
+      const std::int64_t columns = parts_.per_layer_columns * (last - binding_.first_layer + 1);
+      per_layer_ =
+          block_.graph().add_input("per_layer", {tokens[0], tokens[1], columns}, DType::kFp32);
+    }
     for (std::int64_t i = binding_.first_layer; i <= last; ++i) {
       const std::string scope = "decoder." + std::to_string(i);
       block_.enter(scope, scope, static_cast<std::int32_t>(i));

@@ -125,9 +125,9 @@ void read_mllama_tower(JsonFields& vision, ModelConfig* config) {
   const std::int64_t out = vision.size_or("vision_output_dim", kMaxWidth, 7680);
   tower.projector = {{out, config->hidden, true, false}};
   const std::int64_t tables = places + ratios * tiles * places + 2 * ratios * tiles;
-  const std::int64_t norms = 2 * 2;                // before and after the layers
+  constexpr std::int64_t kNorms = 4;               // before and after the layers
   const std::int64_t unbiased = 4 * tower.layers;  // projections of attention have no biases
-  tower.other_parameters = tower.hidden * (tables + norms - unbiased);
+  tower.other_parameters = tower.hidden * (tables + kNorms - unbiased);
   config->parts_of_decoder.tower = tower;
 }
 
