@@ -20,6 +20,8 @@ Readers readers_of(const Graph& graph, TensorId place) {
     if (op.kind != "Conv" && op.kind != "ConvTranspose") return false;
     return op.inputs.size() < 3 || &graph.tensor(op.inputs[2]) != &tensor;
   };
+  // A matrix that no call reads is stored as others of its network are.
+  if (tensor.consumers.empty() && tensor.shape.size() == 2) return Readers::kMatMulsOnly;
   const auto matmuls = std::count_if(tensor.consumers.begin(), tensor.consumers.end(), is_matmul);
   if (matmuls == 0) return Readers::kOthersOnly;
   const bool all = static_cast<std::size_t>(matmuls) == tensor.consumers.size();

@@ -18,6 +18,10 @@ void check_prompt_images(const Request& request, const ModelConfig& model) {
     if (request.images == 0) return;
     throw UserError(model.name + ": reads no images beside its prompt; leave --images out");
   }
+  if (const std::string& why = model.parts_of_decoder.tower.unreadable; !why.empty()) {
+    if (request.images == 0 && request.image_size == 0) return;
+    throw UserError(model.name + ": " + why + "; leave --images out");
+  }
   if (request.frames > 0) {
     throw UserError(model.name +
                     ": makes no videos; frames that it reads are --images, one for each, or for "

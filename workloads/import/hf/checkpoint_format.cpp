@@ -1,6 +1,7 @@
 // quantization_config: in which format a checkpoint stores its weights, and which of them.
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
@@ -163,6 +164,90 @@ void read_quark(JsonFields& fields, JsonFields& config, CheckpointFormat* checkp
   if (word == "int8" && activations) checkpoint->dtype = "int8";
 }
 
+// Formats that are known, and whose products there is no description of.
+std::string_view missing_products(const std::string& method) {
+  constexpr std::pair<std::string_view, std::string_view> kMissing[] = {
+      {"aqlm", "sums of entries of codebooks, about 2 bits a weight"},
+      {"vptq", "entries of codebooks of vectors, about 2 bits a weight"},
+      {"quip", "rotated weights as entries of a lattice"},
+      {"higgs", "rotated weights as points of a grid"},
+      {"spqr", "weights of 3 bits beside a few in 16"},
+      {"bitnet", "weights of -1, 0 and 1"},
+      {"exl2", "weights of several numbers of bits in one matrix"},
+      {"exl3", "weights as paths through a trellis"},
+      {"qtip", "weights as paths through a trellis"}};
+  for (const auto& [name, what] : kMissing) {
+    if (method == name) return what;
+  }
+  return "";
+}
+
+// Weights of these many bits, by methods that round them and keep activations wide.
+void take_integers(JsonFields& fields, std::int64_t bits, CheckpointFormat* checkpoint) {
+  if (bits == 4 || bits == 8) return take(*format_of(bits == 8 ? "int8" : "int4"), checkpoint);
+  fields.problem("quantization_config",
+                 "weights of " + std::to_string(bits) + " bits cannot be imported; 4 and 8 can");
+}
+
+// HQQ: one setting for all layers, under one of two names.
+void read_hqq(JsonFields& fields, JsonFields& config, CheckpointFormat* checkpoint) {
+  JsonFields settings = config.part("quant_config");
+  if (!settings.is_object("weight_quant_params") && !settings.names().empty()) {
+    JsonFields first = settings.part(settings.names().front());
+    take_integers(fields, first.part("weight_quant_params").size_or("nbits", 64, 4), checkpoint);
+    return;
+  }
+  JsonFields weights = settings.part("weight_quant_params");
+  take_integers(fields, weights.size_or("nbits", 64, config.size_or("nbits", 64, 4)), checkpoint);
+}
+
+// "int4_weight_only", or a class of torchao: "Int4WeightOnlyConfig".
+void read_torchao(JsonFields& fields, JsonFields& config, CheckpointFormat* checkpoint) {
+  std::string type = config.is_text("quant_type") ? config.text("quant_type") : "";
+  if (config.is_object("quant_type")) {
+    JsonFields types = config.part("quant_type");
+    JsonFields one = types.part("default");
+    type = one.text_or("_type", types.text_or("_type", ""));
+  }
+  std::string word = to_lower(type);
+  word.erase(std::remove(word.begin(), word.end(), '_'), word.end());
+  const auto holds = [&word](std::string_view part) {
+    return word.find(part) != std::string::npos;
+  };
+  const bool activations = holds("dynamicactivation") || holds("staticactivation");
+  if (holds("int4weight")) return take(*format_of("int4"), checkpoint);
+  if (holds("int8weight")) {
+    take(*format_of("int8"), checkpoint);
+    if (activations) checkpoint->dtype = "int8";
+    return;
+  }
+  if (holds("float8weight")) {
+    take(*format_of("fp8"), checkpoint);
+    if (!activations) checkpoint->dtype = "fp8-weights";
+    return;
+  }
+  fields.problem(
+      "quantization_config",
+      unknown_name("torchao quant_type", type,
+                   {"int4_weight_only", "int8_weight_only", "int8_dynamic_activation_int8_weight",
+                    "float8_weight_only", "float8_dynamic_activation_float8_weight"})
+          .what());
+}
+
+// Methods that state a word for their weights: EETQ "int8", Quanto "int4".
+void read_weights_word(JsonFields& fields, JsonFields& config, CheckpointFormat* checkpoint) {
+  const std::string weights = to_lower(config.text_or("weights", "int8"));
+  const bool floats = weights.find("float8") != std::string::npos;
+  const FormatName* format = format_of(floats ? "fp8" : weights);
+  if (format == nullptr) {
+    fields.problem("quantization_config",
+                   unknown_name("type of weights", weights, {"int4", "int8", "float8"}).what());
+    return;
+  }
+  take(*format, checkpoint);
+  if (floats) checkpoint->dtype = "fp8-weights";
+}
+
 void read_one(JsonFields& fields, JsonFields& config, ModelConfig* model) {
   CheckpointFormat& checkpoint = model->checkpoint;
   const std::string method = to_lower(config.text_or("quant_method", "modelopt"));
@@ -180,6 +265,16 @@ void read_one(JsonFields& fields, JsonFields& config, ModelConfig* model) {
       return;
     }
     take(*format_of(bits == 8 ? "int8" : "int4"), &checkpoint);
+  } else if (method == "hqq") {
+    read_hqq(fields, config, &checkpoint);
+  } else if (method == "torchao") {
+    read_torchao(fields, config, &checkpoint);
+  } else if (method == "eetq" || method == "quanto") {
+    read_weights_word(fields, config, &checkpoint);
+  } else if (const std::string_view what = missing_products(method); !what.empty()) {
+    fields.problem("quantization_config",
+                   "'" + method + "' cannot be imported; missing is " + std::string(what));
+    return;
   } else if (method == "quark") {
     read_quark(fields, config, &checkpoint);
   } else if (method == "bitsandbytes") {
@@ -190,7 +285,8 @@ void read_one(JsonFields& fields, JsonFields& config, ModelConfig* model) {
     fields.problem("quantization_config",
                    unknown_name("quantisation", method,
                                 {"fp8", "mxfp4", "modelopt", "compressed-tensors", "gptq", "awq",
-                                 "bitsandbytes", "fbgemm_fp8", "quark", "auto-round"})
+                                 "bitsandbytes", "fbgemm_fp8", "quark", "auto-round", "hqq",
+                                 "torchao", "eetq", "quanto"})
                        .what());
     return;
   }

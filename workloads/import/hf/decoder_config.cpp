@@ -158,11 +158,25 @@ void read_opt(JsonFields& fields, ModelConfig* config) {
   config->positions = config->max_seq_len + kReservedPositions;
   config->activation = read_activation(fields, "activation_function");
   read_vocabulary(fields, config);
-  if (!fields.flag_or("do_layer_norm_before", true)) {
-    fields.problem("do_layer_norm_before", "only true can be imported");
-  }
-  if (fields.size_or("word_embed_proj_dim", kMaxWidth, config->hidden) != config->hidden) {
-    fields.problem("word_embed_proj_dim", "only the hidden size can be imported");
+  config->embedding = fields.size_or("word_embed_proj_dim", kMaxWidth, config->hidden);
+  const bool norm_first = fields.flag_or("do_layer_norm_before", true);
+  if (norm_first && config->embedding == config->hidden) return;
+  // OPT-350m: norms after the residuals, and words of another width.
+  LayerPart layer;
+  layer.form = norm_first ? LayerForm::kPreNorm : LayerForm::kLastNorm;
+  layer.mixer.heads = layer.mixer.kv_heads = config->heads;
+  layer.mixer.head_dim = layer.mixer.value_dim = config->head_dim =
+      std::max<std::int64_t>(1, config->hidden / config->heads);
+  layer.mixer.qkv_bias = layer.mixer.output_bias = layer.feed_forward.bias = true;
+  layer.feed_forward.gated = false;
+  layer.feed_forward.activation = fields.text("activation_function");
+  layer.feed_forward.intermediate = config->intermediate;
+  config->parts_of_decoder.layer_norm = true;
+  config->parts_of_decoder.layers.assign(static_cast<std::size_t>(config->layers), layer);
+  if (config->hidden % config->heads != 0) {
+    fields.problem("num_attention_heads",
+                   "contradiction: a hidden size of " + std::to_string(config->hidden) +
+                       " is no multiple of " + std::to_string(config->heads) + " heads");
   }
 }
 

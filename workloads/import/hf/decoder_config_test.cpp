@@ -115,15 +115,19 @@ TEST(DecoderConfig, UnknownRotationsAreRefused) {
             "no error");
 }
 
-TEST(DecoderConfig, OptVariantsThatDifferAreRefused) {
+TEST(DecoderConfig, OptHasNormsAfterAndWordsOfAnotherWidth) {
   const std::string opt =
       R"({"model_type": "opt", "hidden_size": 64, "ffn_dim": 128, "vocab_size": 100,
     "num_attention_heads": 4, "num_hidden_layers": 2, "max_position_embeddings": 1024,
     "activation_function": "relu", )";
   EXPECT_EQ(message_of(opt + R"("do_layer_norm_before": true})"), "no error");
-  EXPECT_THAT(
-      message_of(opt + R"("do_layer_norm_before": false, "word_embed_proj_dim": 32})"),
-      AllOf(HasSubstr("do_layer_norm_before: only true"), HasSubstr("word_embed_proj_dim")));
+  EXPECT_TRUE(parse(opt + R"("do_layer_norm_before": true})").parts_of_decoder.empty());
+  const ModelConfig after =
+      parse(opt + R"("do_layer_norm_before": false, "word_embed_proj_dim": 32})");
+  EXPECT_EQ(after.embedding, 32);
+  EXPECT_EQ(after.parts_of_decoder.layers.front().form, LayerForm::kLastNorm);
+  EXPECT_THAT(message_of(opt + R"("word_embed_proj_dim": 0})"),
+              HasSubstr("word_embed_proj_dim: is 0"));
 }
 
 TEST(DecoderConfig, BloomSpellsItsSizesInTwoWays) {

@@ -45,8 +45,11 @@ struct MixerPart {
   bool qkv_bias = false;
   bool output_bias = false;
   HeadNorm head_norm = HeadNorm::kNone;
-  bool keys_are_values = false;   // one projection serves both
-  bool reads_earlier = false;     // the cache of an earlier layer: no keys and values of its own
+  bool keys_are_values = false;  // one projection serves both
+  bool reads_earlier = false;    // the cache of an earlier layer: no keys and values of its own
+  bool holds_keys = false;       // … though its weights for them are loaded
+  bool reads_images = false;     // keys and values come from an image: calls without skip the layer
+  std::int64_t adapter_rank = 0;  // of low-rank matrices beside shared projections; 0: none
   std::int64_t gate_columns = 0;  // of a gate on the result, per head; 0: none
   IndexerPart indexer;
 
@@ -95,6 +98,9 @@ struct FeedForwardPart {
   std::int64_t shared_intermediate = 0;  // of all shared experts together; 0: none
   bool shared_gate = false;              // one number per token that scales their result
   bool dense_beside = false;             // a dense network works beside the experts
+  std::int64_t idle_experts = 0;  // of the router's choice, those that give back what they get
+  bool cuts_gates = false;        // gates below a quantile of their token become 0
+  std::int64_t adapter_rank = 0;  // of low-rank matrices beside shared ones; 0: none
   RouterPart router;
 };
 
@@ -104,6 +110,16 @@ enum class LayerForm {
   kPostNorm,  // norms after them only
   kParallel,  // both read one norm of the input
   kSingle,    // one norm, and either a mixer or a feed-forward network
+  kLastNorm,  // a norm after each residual, and none at the end of the stack
+};
+
+// A block of attention and a feed-forward network whose weights several layers share: it reads the
+// stream and the embeddings side by side, and a matrix of the layer makes its result part of what
+// the layer reads.
+struct SharedBlockPart {
+  std::int64_t weights = -1;  // number of the set of weights; -1: there is no such block
+  MixerPart mixer;
+  FeedForwardPart feed_forward;
 };
 
 struct LayerPart {
@@ -115,6 +131,15 @@ struct LayerPart {
     return none;
   }();
   FeedForwardPart feed_forward;
+  // Experts that read what `feed_forward` reads, and whose result joins the stream at the end of
+  // the next layer that says so; kNone: there are none.
+  FeedForwardPart aside = [] {
+    FeedForwardPart none;
+    none.kind = FeedForwardKind::kNone;
+    return none;
+  }();
+  bool joins_aside = false;
+  SharedBlockPart shared;
   LayerForm form = LayerForm::kPreNorm;
 };
 
@@ -156,17 +181,22 @@ struct TowerPart {
   bool rotates = false;                  // queries and keys, by their places in the image
   std::vector<ProjectorStep> projector;  // from merged patches to tokens of the decoder
   std::int64_t projectors = 1;           // copies of it
+  std::int64_t other_parameters = 0;     // tables and norms beside those of its layers
+  std::string unreadable;                // why it reads no images: "" where it does
 };
 std::int64_t parameters_of(const TowerPart& tower);
 
 struct DecoderParts {
   std::vector<LayerPart> layers;
-  bool layer_norm = false;             // LayerNorm instead of RMS
-  bool norm_weights = true;            // norms have weights
-  std::int64_t streams = 1;            // residual streams (hyper-connections)
-  std::int64_t draft_layers = 0;       // heads that predict further tokens (MTP)
+  bool layer_norm = false;         // LayerNorm instead of RMS
+  bool norm_weights = true;        // norms have weights
+  std::int64_t streams = 1;        // residual streams (hyper-connections)
+  std::int64_t predictions = 1;    // copies of the stream, of which a layer computes one (AltUp)
+  std::int64_t residual_rank = 0;  // of a low-rank residual of attention (LAuReL); 0: none
+  std::int64_t draft_layers = 0;   // heads that predict further tokens (MTP)
   std::int64_t per_layer_columns = 0;  // of an embedding of its own for every layer; 0: none
   std::int64_t per_layer_vocab = 0;
+  std::int64_t more_words = 0;  // rows of the table of words that no logit has
   TowerPart tower;
 
   bool empty() const { return layers.empty(); }

@@ -1,5 +1,7 @@
 // config.json of the encoders. Field names and defaults are those of the transformers
 // library; a default is used only where the published files of these networks leave the field out.
+#include "model/base/errors.hpp"
+#include "model/base/text.hpp"
 #include "workloads/import/hf/config_readers.hpp"
 
 namespace foretell {
@@ -97,6 +99,64 @@ void read_electra(JsonFields& fields, ModelConfig* config) {
       config->head == Head::kDiscriminator ? config->activation : Activation::kGelu;
 }
 
+// MPNet: what distances add to scores is a table that all layers share.
+void read_mpnet(JsonFields& fields, ModelConfig* config) {
+  read_roberta(fields, config);
+  config->token_types = 0;
+  config->relative_buckets = fields.size_or("relative_attention_num_buckets", kMaxPositions, 32);
+}
+
+// "c2p|p2c", or a list of the two.
+void read_place_kinds(JsonFields& fields, DisentangledConfig* places) {
+  constexpr std::string_view kKey = "pos_att_type";
+  std::vector<std::string> kinds =
+      fields.is_text(kKey) ? split(fields.text(kKey), '|') : fields.texts(kKey);
+  for (const std::string& kind : kinds) {
+    if (kind == "c2p") {
+      places->word_to_place = true;
+    } else if (kind == "p2c") {
+      places->place_to_word = true;
+    } else {
+      fields.problem(kKey, unknown_name("kind of position in scores", kind, {"c2p", "p2c"}).what());
+    }
+  }
+}
+
+// DeBERTa v2 and v3.
+void read_deberta(JsonFields& fields, ModelConfig* config) {
+  read_bert_sizes(fields, config);
+  read_labels(fields, config);
+  config->token_types = fields.count_or("type_vocab_size", kMaxVocab, 0);
+  config->embedding = fields.size_or("embedding_size", kMaxWidth, config->hidden);
+  config->head_activation = fields.has("pooler_hidden_act")
+                                ? read_activation(fields, "pooler_hidden_act")
+                                : Activation::kGelu;
+  if (!fields.flag_or("position_biased_input", true)) {
+    config->positions = 0;  // the weights set no limit
+    config->max_seq_len = kMaxSequence;
+  }
+  const std::int64_t columns = fields.count_or("attention_head_size", kMaxWidth, 0);
+  if (columns > 0 && columns * config->heads != config->hidden) {
+    fields.problem("attention_head_size", "times num_attention_heads is not hidden_size");
+  }
+  if (!fields.flag_or("relative_attention", false)) return;
+  DisentangledConfig& places = config->disentangled;
+  read_place_kinds(fields, &places);
+  const double stated = fields.number_or("max_relative_positions", -1);
+  const std::int64_t longest = fields.size("max_position_embeddings", kMaxPositions);
+  const double buckets = fields.number_or("position_buckets", -1);
+  places.places = 2 * (buckets >= 1  ? fields.size("position_buckets", kMaxPositions)
+                       : stated >= 1 ? fields.size("max_relative_positions", kMaxPositions)
+                                     : longest);
+  places.norm = fields.text_or("norm_rel_ebd", "none").find("layer_norm") != std::string::npos;
+  places.shares_projections = fields.flag_or("share_att_key", false);
+  places.conv_kernel = fields.count_or("conv_kernel_size", kMaxPositions, 0);
+  if (places.conv_kernel > 0 && fields.has("conv_act"))
+    places.conv_activation = read_activation(fields, "conv_act");
+  if (places.conv_kernel > 0 && fields.size_or("conv_groups", kMaxWidth, 1) != 1)
+    fields.problem("conv_groups", "only 1 can be imported");
+}
+
 // ModernBERT. The window is stated with the tokens on both sides; its own comes on top.
 void read_modern(JsonFields& fields, ModelConfig* config) {
   constexpr std::int64_t kUsualWindow = 128;
@@ -186,6 +246,8 @@ std::vector<ModelType> encoder_model_types() {
       {"distilbert", "DistilBert", encoder_heads(Head::kNone), read_distilbert, true},
       {"albert", "Albert", encoder_heads(Head::kPooler), read_albert, true},
       {"electra", "Electra", electra_heads, read_electra, true},
+      {"mpnet", "MPNet", encoder_heads(Head::kPooler), read_mpnet, true},
+      {"deberta-v2", "DebertaV2", encoder_heads(Head::kNone), read_deberta, true},
       {"xlnet", "XLNet", {{"Model", Head::kNone}}, read_xlnet, false},
       {"nomic_bert", "NomicBert", {{"Model", Head::kNone}}, read_nomic, true},
       {"modernbert", "ModernBert", {{"Model", Head::kNone}, kMaskedLmHead}, read_modern, true},

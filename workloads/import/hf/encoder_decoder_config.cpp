@@ -1,5 +1,6 @@
 // config.json of networks of an encoder and a decoder: T5 (1.0: one ReLU layer, tied table), T5 1.1
-// and Flan-T5 (gated GELU, a vocabulary projection of its own), Whisper, BART and mBART, T5Gemma.
+// and Flan-T5 (gated GELU, a vocabulary projection of its own), Whisper, BART, mBART, Pegasus, Marian,
+// M2M-100 and NLLB, T5Gemma.
 #include <algorithm>
 
 #include "model/base/text.hpp"
@@ -90,27 +91,56 @@ void read_whisper(JsonFields& fields, ModelConfig* config) {
   config->encoder.mel_bins = fields.size("num_mel_bins", kMaxWidth);
 }
 
-// BART and mBART: both stacks read words of one table, with positions that begin at the third row.
-void read_bart_of(JsonFields& fields, bool norm_first, ModelConfig* config) {
-  constexpr std::int64_t kReserved = 2;
+// What BART and its kin have where a file says nothing.
+struct BartDefaults {
+  bool norm_first = false;
+  bool embedding_norm = true;
+  std::int64_t reserved = 2;  // rows of the table of positions before the first
+  bool sines = false;         // positions are sines and cosines
+};
+
+// Both stacks read words of one table.
+void read_bart_of(JsonFields& fields, const BartDefaults& otherwise, ModelConfig* config) {
   read_two_stacks(fields, config);
   config->max_seq_len = fields.size("max_position_embeddings", kMaxPositions);
-  config->positions =
-      config->max_seq_len + fields.count_or("extra_pos_embeddings", kMaxPositions, kReserved);
+  config->positions = config->max_seq_len +
+                      fields.count_or("extra_pos_embeddings", kMaxPositions, otherwise.reserved);
   config->encoder.max_len = config->max_seq_len;
-  config->embedding_norm = fields.flag_or("normalize_embedding", true);
-  config->post_norm = !fields.flag_or("normalize_before", norm_first);
+  config->embedding_norm = fields.flag_or("normalize_embedding", otherwise.embedding_norm);
+  config->post_norm = !fields.flag_or("normalize_before", otherwise.norm_first);
   if (fields.flag_or("add_final_layer_norm", !config->post_norm) == config->post_norm) {
     fields.problem("add_final_layer_norm",
                    "contradiction: a stack ends in a norm where normalize_before is true");
   }
-  if (fields.flag_or("static_position_embeddings", false)) {
-    fields.problem("static_position_embeddings", "only false can be imported");
+  if (fields.flag_or("static_position_embeddings", otherwise.sines) != otherwise.sines) {
+    fields.problem("static_position_embeddings", std::string("only ") +
+                                                     (otherwise.sines ? "true" : "false") +
+                                                     " can be imported");
   }
 }
 
-void read_bart(JsonFields& fields, ModelConfig* config) { read_bart_of(fields, false, config); }
-void read_mbart(JsonFields& fields, ModelConfig* config) { read_bart_of(fields, true, config); }
+void read_bart(JsonFields& fields, ModelConfig* config) {
+  read_bart_of(fields, {false, true, 2, false}, config);
+}
+
+void read_mbart(JsonFields& fields, ModelConfig* config) {
+  read_bart_of(fields, {true, true, 2, false}, config);
+}
+
+// Sines that lie in a table, which counts among the weights.
+void read_pegasus(JsonFields& fields, ModelConfig* config) {
+  read_bart_of(fields, {true, false, 0, true}, config);
+}
+
+void read_marian(JsonFields& fields, ModelConfig* config) {
+  read_bart_of(fields, {false, false, 0, true}, config);
+}
+
+// M2M-100 and NLLB: sines that are made when the network is loaded.
+void read_m2m(JsonFields& fields, ModelConfig* config) {
+  read_bart_of(fields, {true, false, 2, true}, config);
+  config->sine_positions = true;
+}
 
 // One of the two stacks of T5Gemma, both of which are layers of Gemma 2.
 ModelConfig read_gemma_stack(JsonFields& fields, std::string_view key) {
@@ -187,6 +217,18 @@ std::vector<ModelType> encoder_decoder_types() {
       {"whisper", "Whisper", {{"ForConditionalGeneration", Head::kCausalLm}}, read_whisper, true},
       {"bart", "Bart", bart_heads, read_bart, true},
       {"mbart", "MBart", bart_heads, read_mbart, true},
+      {"pegasus", "Pegasus", bart_heads, read_pegasus, true},
+      {"marian",
+       "Marian",
+       {{"MTModel", Head::kCausalLm}, {"Model", Head::kCausalLm}},
+       read_marian,
+       true},
+      {"m2m_100", "M2M100", bart_heads, read_m2m, true},
+      {"mt5",
+       "MT5",
+       {{"ForConditionalGeneration", Head::kCausalLm}, {"EncoderModel", Head::kNone}},
+       read_t5_by_class,
+       false},
       {"t5gemma", "T5Gemma", {{"ForConditionalGeneration", Head::kCausalLm}}, read_t5gemma, true}};
 }
 

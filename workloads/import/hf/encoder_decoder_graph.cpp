@@ -130,6 +130,12 @@ class EncoderDecoderBuilder {
 
   // Each stack has a table of its own.
   TensorId with_learned_positions(const std::string& scope, const ModelConfig& stack, TensorId x) {
+    if (stack.sine_positions) {
+      const Shape shape{1, block_.shape(x)[1], stack.hidden};
+      positions_ = block_.graph().add_input("position_sines", shape, DType::kFp32);
+      block_.enter(scope);
+      return block_.op("add_position", "Add", {x, positions_});
+    }
     add_position_ids();
     block_.enter(scope);
     x = block_.op("add_position", "Add",

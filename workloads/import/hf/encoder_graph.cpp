@@ -7,6 +7,7 @@
 #include "model/base/number_text.hpp"
 #include "workloads/import/hf/attention.hpp"
 #include "workloads/import/hf/block_builder.hpp"
+#include "workloads/import/hf/tower.hpp"
 
 namespace foretell {
 namespace {
@@ -16,6 +17,9 @@ struct EncoderInputs {
   TensorId token_types = kNoId;
   TensorId positions = kNoId;
   TensorId mask = kNoId;
+  TensorId distances = kNoId;  // of MPNet buckets, of DeBERTa rows of its table: [S, S]
+  TensorId bias = kNoId;       // that all layers add to their scores
+  TensorId places = kNoId;     // DeBERTa's table
 };
 
 // Feed-forward network: two linear layers with an activation between, and a gate or none.
@@ -27,6 +31,63 @@ TensorId feed_forward(BlockBuilder* block, TensorId x, const ModelConfig& config
     active = block->op("ffn.gated", "Mul", {active, up});
   }
   return block->linear("ffn.output", active, config.hidden, config.ffn_bias);
+}
+
+// What DeBERTa adds to scores: queries times keys of places, and keys times queries of places. Of
+// the scores of all places of its table each pair of tokens takes one.
+TensorId place_scores(BlockBuilder* block, const EncoderInputs& inputs, TensorId q, TensorId k,
+                      const ModelConfig& config) {
+  const DisentangledConfig& form = config.disentangled;
+  const Shape in = block->shape(q);
+  const Shape pairs{in[0], in[1], in[2], in[2]};
+  const auto places = [&](const std::string& what) {
+    const std::string name = "attention.place_" + what;
+    const std::string weights = form.shares_projections ? "attention." + what : name;
+    const TensorId made = block->op(
+        name, "MatMul",
+        {inputs.places, block->weight(weights + ".weight", {config.hidden, config.hidden})});
+    return block->split_heads(name,
+                              block->op(name + ".add_bias", "Add",
+                                        {made, block->weight(weights + ".bias", {config.hidden})}),
+                              config.heads);
+  };
+  const auto chosen = [&](const std::string& name, TensorId words, TensorId of_places) {
+    const TensorId all =
+        block->op(name, "MatMul", {words, of_places}, {{"transpose_b", std::int64_t{1}}});
+    return block->op(name + ".choose", "Move", {all, inputs.distances},
+                     {{"function", std::string("GatherElements")}, {"shape", pairs}});
+  };
+  TensorId sum = kNoId;
+  if (form.word_to_place) sum = chosen("attention.word_to_place", q, places("key"));
+  if (form.place_to_word) {
+    const TensorId turned = block->op("attention.place_to_word.turn", "Transpose",
+                                      {chosen("attention.place_to_word", k, places("query"))},
+                                      {{"perm", Shape{0, 1, 3, 2}}});
+    sum = sum == kNoId ? turned : block->op("attention.places", "Add", {sum, turned});
+  }
+  return sum;
+}
+
+// A convolution over the embeddings beside the first layer (DeBERTa v2 xlarge).
+TensorId with_convolution(BlockBuilder* block, TensorId x, TensorId embedded,
+                          const ModelConfig& config) {
+  const DisentangledConfig& form = config.disentangled;
+  const Shape in = block->shape(embedded);
+  block->enter("encoder.conv");
+  const TensorId turned = block->op("turn", "Transpose", {embedded}, {{"perm", Shape{0, 2, 1}}});
+  const TensorId image =
+      block->op("image", "Reshape", {turned}, {{"shape", Shape{in[0], in[2], in[1], 1}}});
+  const TensorId filters =
+      block->weight("weight", {in[2], in[2], form.conv_kernel, std::int64_t{1}});
+  const std::int64_t before = (form.conv_kernel - 1) / 2;
+  const TensorId made = block->activation(
+      "activation",
+      block->op(
+          "filters", "Conv", {image, filters, block->weight("bias", {in[2]})},
+          {{"strides", Shape{1, 1}}, {"pads", Shape{before, 0, form.conv_kernel - 1 - before, 0}}}),
+      form.conv_activation);
+  return block->layer_norm(
+      "norm", block->op("residual", "Add", {pixels_to_tokens(block, "filters", made), x}));
 }
 
 TensorId encoder_layer(BlockBuilder* block, TensorId x, const EncoderInputs& inputs,
@@ -43,7 +104,9 @@ TensorId encoder_layer(BlockBuilder* block, TensorId x, const EncoderInputs& inp
   const TensorId q = rotated("attention.query", project("attention.query"));
   const TensorId k = rotated("attention.key", project("attention.key"));
   const TensorId v = project("attention.value");
-  const TensorId context = attend(block, "attention", q, k, v, added_mask(inputs.mask));
+  ScoreRule rule = added_mask(inputs.mask);
+  rule.bias = inputs.places == kNoId ? inputs.bias : place_scores(block, inputs, q, k, config);
+  const TensorId context = attend(block, "attention", q, k, v, rule);
   const TensorId attended =
       block->linear("attention.output", context, config.hidden, config.attention_bias);
   const TensorId middle =
@@ -58,7 +121,12 @@ EncoderInputs add_encoder_inputs(Graph* graph, const ModelConfig& config, const 
   inputs.ids = graph->add_input("input_ids", tokens, DType::kInt64);
   if (config.token_types > 1)
     inputs.token_types = graph->add_input("token_type_ids", tokens, DType::kInt64);
-  inputs.positions = graph->add_input("position_ids", tokens, DType::kInt64);
+  if (config.positions > 0 || config.position_kind == Positions::kRotary)
+    inputs.positions = graph->add_input("position_ids", tokens, DType::kInt64);
+  if (config.relative_buckets > 0 || config.disentangled.places > 0) {
+    inputs.distances =
+        graph->add_input("distances", {binding.seq_len, binding.seq_len}, DType::kInt64);
+  }
   inputs.mask =
       graph->add_input("attention_mask", {binding.batch, 1, 1, binding.seq_len}, DType::kFp32);
   return inputs;
@@ -76,13 +144,30 @@ TensorId encoder_embeddings(BlockBuilder* block, const EncoderInputs& inputs,
   } else if (config.token_types == 1) {  // every token has the only type there is
     x = block->op("add_token_type", "Add", {x, block->weight("token_type.weight", {1, width})});
   }
-  if (config.position_kind == Positions::kLearned) {
+  if (config.position_kind == Positions::kLearned && config.positions > 0) {
     const TensorId positions =
         block->embedding("position", inputs.positions, config.positions, width);
     x = block->op("add_position", "Add", {x, positions});
   }
   x = block->layer_norm("norm", x);
   return width == config.hidden ? x : block->linear("projection", x, config.hidden);
+}
+
+// What layers read of the distances between tokens.
+void add_distances(BlockBuilder* block, const ModelConfig& config, EncoderInputs* inputs) {
+  block->enter("encoder");
+  if (config.disentangled.places > 0) {
+    inputs->places = block->weight("places.weight", {1, config.disentangled.places, config.hidden});
+    if (config.disentangled.norm) inputs->places = block->layer_norm("places.norm", inputs->places);
+  }
+  if (config.relative_buckets == 0) return;
+  const TensorId rows =
+      block->embedding("distance", inputs->distances, config.relative_buckets, config.heads);
+  const Shape shape = block->shape(rows);
+  const TensorId by_head =
+      block->op("distance.transpose", "Transpose", {rows}, {{"perm", Shape{2, 0, 1}}});
+  inputs->bias = block->op("distance.batch", "Reshape", {by_head},
+                           {{"shape", Shape{1, config.heads, shape[0], shape[1]}}});
 }
 
 TensorId first_token(BlockBuilder* block, TensorId x) {
@@ -187,13 +272,17 @@ Graph build_encoder(const ModelConfig& config, const Binding& binding) {
     return build_layers(config, binding, layer, layer);
   }
   BlockBuilder block(config.name);
-  const EncoderInputs inputs = add_encoder_inputs(&block.graph(), config, binding);
+  EncoderInputs inputs = add_encoder_inputs(&block.graph(), config, binding);
   TensorId x = encoder_embeddings(&block, inputs, config);
+  const TensorId embedded = x;
+  add_distances(&block, config, &inputs);
   for (std::int64_t i = 0; i < config.layers; ++i) {
     const std::string scope = "encoder." + std::to_string(i);
     block.enter(scope, config.shared_layers ? "encoder.shared" : scope,
                 static_cast<std::int32_t>(i));
     x = encoder_layer(&block, x, inputs, config);
+    if (i == 0 && config.disentangled.conv_kernel > 0)
+      x = with_convolution(&block, x, embedded, config);
   }
   block.graph().mark_output(encoder_head(&block, x, config));
   return std::move(block.graph());

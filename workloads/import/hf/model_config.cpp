@@ -77,28 +77,13 @@ const ModelType* type_of_decoder(const std::string& architecture) {
   return nullptr;
 }
 
-// Architectures that people ask for, and what of them there is no graph for.
-std::string missing_part(const std::string& name) {
-  static const std::map<std::string, const char*> kMissing = {
-      {"speech_to_text", "an encoder of log-mel frames with two convolutions over time"},
-      {"wav2vec2", "convolutions over samples of sound"},
-      {"t5gemma2", "one attention to the tokens of the encoder and of the decoder"},
-      {"siglip2", "images of any shape, packed; those of one size have model_type siglip"},
-      {"mllama", "layers whose keys and values come from images (cross attention)"},
-      {"gemma3n", "several predictions of a layer (AltUp) and low-rank residuals (LAuReL)"},
-      {"phi3small", "attention over blocks of keys that a pattern chooses (block-sparse)"},
-      {"step3_vl", "queries that are made in two products, of a rank (multi-matrix factorization)"},
-      {"minicpm-sala", "attention over chosen blocks beside a linear recurrence"},
-      {"zamba", "one attention block that several layers share"},
-      {"rwkv6", "the recurrence of RWKV-6; RWKV-7 can be imported"},
-      {"recurrentgemma", "the gated linear recurrence of real numbers (RG-LRU)"},
-      {"longcat_flash", "two attentions in a layer, and experts that do nothing"},
-      {"deberta-v2", "scores that depend on positions in two more products"},
-      {"zamba2", "one attention block that several layers share"},
-      {"jetmoe", "experts whose matrices are the projections of attention (mixture of heads)"},
-  };
-  const auto found = kMissing.find(name);
-  return found == kMissing.end() ? "" : std::string("; missing is ") + found->second;
+// Refuses architectures of which it is known what they need beyond what can be built.
+void check_missing(const std::string& name, const std::string& file) {
+  const std::string part = missing_part(name);
+  if (part.empty()) return;
+  throw UserError(file + ": model_type: architecture '" + name +
+                  "' cannot be imported; missing is " + part +
+                  "; `foretell list architectures` shows all that can be imported");
 }
 
 const ModelType& choose_type(JsonFields& fields, const std::string& file,
@@ -113,10 +98,10 @@ const ModelType& choose_type(JsonFields& fields, const std::string& file,
   fields.check();
   if (const ModelType* type = find_type(name)) return *type;
   if (const ModelType* type = type_of_decoder(architecture)) return *type;
+  check_missing(name, file);
   const std::string nearest = nearest_name(name, supported_model_types());
   throw UserError(file + ": model_type: architecture '" + name + "' cannot be imported" +
-                  missing_part(name) + (nearest.empty() ? "" : "; nearest is '" + nearest + "'") +
-                  all);
+                  (nearest.empty() ? "" : "; nearest is '" + nearest + "'") + all);
 }
 
 // Classes of decoders differ from release to release; those that generate no tokens are refused.
@@ -201,7 +186,8 @@ void read_as(const ModelType& type, JsonFields& fields, ModelConfig* config) {
   config->head = choose_head(fields, type, config->architecture);
   fields.check();
   type.read(fields, config);
-  config->tied_embeddings = fields.flag_or("tie_word_embeddings", type.tied_embeddings);
+  config->tied_embeddings =
+      fields.flag_or("tie_word_embeddings", fields.flag_or("tie_embedding", type.tied_embeddings));
 }
 
 // Towers of texts and of images that are compared, and no decoder.
@@ -221,6 +207,8 @@ std::string_view text_field(const JsonFields& fields) {
 
 // A decoder whose fields stand in `text_config`, with what stands around them.
 void read_nested(JsonFields& fields, ModelConfig* config) {
+  const std::string outer = fields.is_text("model_type") ? fields.text("model_type") : "";
+  if (find_type(outer) == nullptr) check_missing(outer, config->file);
   JsonFields inner = fields.inside(text_field(fields));
   const ModelType* type =
       inner.is_text("model_type") ? find_type(inner.text("model_type")) : nullptr;
@@ -244,6 +232,25 @@ void read_nested(JsonFields& fields, ModelConfig* config) {
     config->notes.emplace_back("audio_config: the tower for sounds is left out");
   fields.take_problems(inner);
   note_unread(inner, config);
+}
+
+// A network that hears, sees and speaks: the decoder that writes text is what is read.
+void read_thinker(JsonFields& fields, ModelConfig* config) {
+  const std::string type = fields.text_or("model_type", "");
+  JsonFields thinker = fields.inside("thinker_config");
+  if (!fields.is_object("thinker_config")) {
+    fields.check();
+  } else if (text_field(thinker).empty()) {
+    thinker.problem("text_config", "must hold the sizes of the decoder");
+  } else {
+    read_nested(thinker, config);
+    if (!type.empty()) config->model_type = type;
+  }
+  fields.take_problems(thinker);
+  for (const char* part : {"talker_config", "token2wav_config", "code2wav_config"}) {
+    if (fields.is_object(part))
+      config->notes.push_back(std::string(part) + ": what makes speech of the text is left out");
+  }
 }
 
 }  // namespace
@@ -284,7 +291,9 @@ ModelConfig parse_model_config(const std::string& text, const std::string& name,
   // The diffusers library calls it so.
   if (architectures.empty() && fields.has("_class_name"))
     config.architecture = fields.text("_class_name");
-  if (!text_field(fields).empty() && !has_two_towers(fields)) {
+  if (fields.has("thinker_config")) {
+    read_thinker(fields, &config);
+  } else if (!text_field(fields).empty() && !has_two_towers(fields)) {
     read_nested(fields, &config);
   } else {
     const ModelType& type = choose_type(fields, file, config.architecture);

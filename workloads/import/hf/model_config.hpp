@@ -133,6 +133,17 @@ struct TextConfig {
   bool causal = true;           // tokens see those before them alone
 };
 
+// DeBERTa: products of words with the places of others are part of the scores (arXiv 2006.03654).
+struct DisentangledConfig {
+  std::int64_t places = 0;          // rows of the table of relative places; 0: none
+  bool norm = false;                // of that table
+  bool shares_projections = false;  // of words, for places, too
+  bool word_to_place = false;       // queries with the places of keys
+  bool place_to_word = false;       // keys with the places of queries
+  std::int64_t conv_kernel = 0;     // tokens of a convolution beside the first layer; 0: none
+  Activation conv_activation = Activation::kTanh;
+};
+
 // Perceiver IO: latents that look at many inputs, and outputs that look at the latents.
 struct PerceiverConfig {
   std::int64_t latents = 0;
@@ -212,6 +223,7 @@ struct ModelConfig {
   // Of layers with a window, one in this many, the first included, sees all tokens; 0: no windows.
   std::int64_t all_tokens_every = 0;
   bool shared_layers = false;  // one set of weights for all blocks (ALBERT)
+  DisentangledConfig disentangled;
 
   // Decoders.
   Norm norm = Norm::kLayerNorm;
@@ -233,8 +245,9 @@ struct ModelConfig {
   // Encoder-decoders.
   std::int64_t decoder_layers = 0;
   std::int64_t relative_buckets = 0;
-  bool norm_after = false;  // a norm after each part of a block, too
-  bool post_norm = false;   // norms after each residual alone, and none at the end of a stack
+  bool norm_after = false;      // a norm after each part of a block, too
+  bool sine_positions = false;  // rows of sines that are no weights, in place of a table
+  bool post_norm = false;       // norms after each residual alone, and none at the end of a stack
   // Windows of the first layers of the decoder, over and over; empty: none has one.
   std::vector<std::int64_t> decoder_windows;
   std::int64_t window_of_layer(std::int64_t layer) const;

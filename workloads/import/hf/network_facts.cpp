@@ -84,7 +84,8 @@ NetworkFacts facts_of(const ModelConfig& model, const PrecisionPolicy& precision
     const Tensor& tensor = graph.tensor(id);
     if (tensor.kind != TensorKind::kWeight) continue;
     facts.parameters += elements(tensor);
-    if (tensor.consumers.empty()) facts.tower += elements(tensor);
+    if (tensor.consumers.empty() && tensor.name == model.parts_of_decoder.tower.name)
+      facts.tower += elements(tensor);
     const double share = active_share(graph, tensor, id);
     facts.active += elements(tensor) * share;
     facts.active_bytes += tensor.bytes() * share;

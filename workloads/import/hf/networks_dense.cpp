@@ -83,6 +83,95 @@ void read_gemma4(JsonFields& fields, ModelConfig* config) {
   parts.per_layer_vocab = fields.size_or("vocab_size_per_layer_input", kMaxVocab, config->vocab);
 }
 
+// A number for each layer.
+void read_widths(PartsReader& reader) {
+  JsonFields& fields = reader.fields();
+  if (!fields.is_list("intermediate_size")) return;
+  const std::vector<std::int64_t> widths = fields.integers("intermediate_size");
+  if (!reader.names_layers("intermediate_size", widths.size())) return;
+  for (std::size_t i = 0; i < reader.layers().size(); ++i) {
+    if (widths[i] < 1 || widths[i] > kMaxWidth) {
+      return fields.problem("intermediate_size", "holds " + std::to_string(widths[i]) +
+                                                     "; widths are from 1 to " +
+                                                     std::to_string(kMaxWidth));
+    }
+    reader.layer(i).feed_forward.intermediate = widths[i];
+  }
+}
+
+// Layers whose gates are cut at a quantile: a share for each, or one for all.
+void read_gate_cuts(PartsReader& reader) {
+  JsonFields& fields = reader.fields();
+  constexpr std::string_view kKey = "activation_sparsity_pattern";
+  if (!fields.has(kKey)) return;
+  if (!fields.is_list(kKey)) {
+    const double share = fields.number_or(kKey, 0);
+    if (share < 0 || share >= 1) fields.problem(kKey, "must be from 0 to below 1");
+    for (LayerPart& part : reader.layers()) part.feed_forward.cuts_gates = share > 0;
+    return;
+  }
+  if (!reader.names_layers(kKey, fields.entries(kKey))) return;
+  const std::vector<double> shares = fields.shares(kKey, fields.entries(kKey));
+  for (std::size_t i = 0; i < reader.layers().size() && i < shares.size(); ++i)
+    reader.layer(i).feed_forward.cuts_gates = shares[i] > 0;
+}
+
+// Gemma 3n: columns of its own for every layer, predicted copies of the stream, caches of earlier
+// layers.
+void read_gemma3n(JsonFields& fields, ModelConfig* config) {
+  PartsReader reader(fields, config, {2048, 35, 8, 2, 256, 16384, 262400, 32768});
+  set_form(reader, LayerForm::kSandwich);
+  set_head_norm(reader, HeadNorm::kPerHead);
+  reader.read_rotation();
+  reader.read_windows(all_but_last, 5, 512);
+  read_widths(reader);
+  read_gate_cuts(reader);
+  read_shared_caches(reader);
+  for (LayerPart& part : reader.layers()) part.mixer.holds_keys = true;
+  DecoderParts& parts = config->parts_of_decoder;
+  parts.per_layer_columns = fields.size_or("hidden_size_per_layer_input", kMaxWidth, 256);
+  parts.per_layer_vocab = fields.size_or("vocab_size_per_layer_input", kMaxVocab, 262144);
+  constexpr std::int64_t kMostCopies = 64;
+  parts.predictions = fields.size_or("altup_num_inputs", kMostCopies, 4);
+  parts.residual_rank = fields.size_or("laurel_rank", kMaxWidth, 64);
+  const std::int64_t active = fields.count_or("altup_active_idx", kMostCopies, 0);
+  if (active >= parts.predictions) {
+    fields.problem("altup_active_idx",
+                   "must be below altup_num_inputs, " + std::to_string(parts.predictions));
+  }
+}
+
+// Llama 3.2 with images: the layers of cross_attention_layers read them, and nothing else.
+void read_mllama(JsonFields& fields, ModelConfig* config) {
+  PartsReader reader(fields, config, {4096, 40, 32, 8, 0, 14336, 128256, 131072});
+  reader.read_rotation();
+  constexpr std::string_view kKey = "cross_attention_layers";
+  if (!fields.is_list(kKey)) fields.problem(kKey, "must list the layers that read images");
+  std::vector<bool> seen(reader.layers().size(), false);
+  for (const std::int64_t layer : fields.integers(kKey)) {
+    if (layer < 0 || layer >= config->layers) {
+      fields.problem(kKey, "contradiction: names layer " + std::to_string(layer) +
+                               ", but num_hidden_layers is " + std::to_string(config->layers) +
+                               " (they are counted from 0)");
+      return;
+    }
+    const auto index = static_cast<std::size_t>(layer);
+    if (seen[index]) {
+      fields.problem(kKey, "names layer " + std::to_string(layer) + " twice");
+      return;
+    }
+    seen[index] = true;
+    reader.layer(index).mixer.reads_images = true;
+  }
+  if (std::all_of(seen.begin(), seen.end(), [](bool one) { return one; }))
+    fields.problem(kKey, "contradiction: names all layers, so that none reads the text");
+  constexpr std::int64_t kImageRows = 8;  // of the table of words, for tokens of images
+  config->parts_of_decoder.more_words = kImageRows;
+  reader.note(
+      "layers of cross_attention_layers read images alone: calls of text skip them, and they and "
+      "the tower take memory");
+}
+
 void read_olmo(JsonFields& fields, ModelConfig* config) {
   PartsReader reader(fields, config, {4096, 32, 32, 0, 0, 11008, 50304, 2048});
   config->norm = Norm::kLayerNorm;
@@ -105,6 +194,13 @@ void read_olmo3(JsonFields& fields, ModelConfig* config) {
   reader.read_windows(all_but_last, 4, 4096);
   for (std::size_t i = 0; i < reader.layers().size(); ++i)
     config->parts_of_decoder.layers[i].mixer.window = reader.layer(i).mixer.window;
+}
+
+// Gemma 2 without norms after the parts of a layer.
+void read_vaultgemma(JsonFields& fields, ModelConfig* config) {
+  PartsReader reader(fields, config, {1152, 26, 4, 4, 256, 6912, 256000, 1024});
+  reader.read_rotation();
+  reader.read_windows(every_other, 2, 512);
 }
 
 void read_granite(JsonFields& fields, ModelConfig* config) {
@@ -154,6 +250,13 @@ void read_mimo(JsonFields& fields, ModelConfig* config) {
 
 void read_qwen2_vl(JsonFields& fields, ModelConfig* config) {
   PartsReader reader(fields, config, {8192, 80, 64, 8, 0, 29568, 152064, 32768});
+  bias_of_projections(reader, true);
+  reader.read_rotation();
+}
+
+// The decoder of a network that hears, sees and speaks: its files state all sizes.
+void read_qwen2_omni(JsonFields& fields, ModelConfig* config) {
+  PartsReader reader(fields, config);
   bias_of_projections(reader, true);
   reader.read_rotation();
 }
@@ -238,6 +341,9 @@ std::vector<ModelType> dense_network_types() {
       {"gemma2", "Gemma2", {}, read_gemma2, true},
       {"gemma3", "Gemma3", {}, read_gemma3, true},
       {"gemma4", "Gemma4", {}, read_gemma4, true},
+      {"gemma3n", "Gemma3n", {}, read_gemma3n, true},
+      {"mllama", "Mllama", {}, read_mllama, false},
+      {"vaultgemma", "VaultGemma", {}, read_vaultgemma, true},
       {"olmo", "Olmo", {}, read_olmo, false},
       {"olmo2", "Olmo2", {}, read_olmo2, false},
       {"olmo3", "Olmo3", {}, read_olmo3, false},
@@ -250,6 +356,7 @@ std::vector<ModelType> dense_network_types() {
       {"mimo", "MiMo", {}, read_mimo, false},
       {"qwen2_vl", "Qwen2VL", {}, read_qwen2_vl, false},
       {"qwen2_5_vl", "Qwen2_5_VL", {}, read_qwen2_vl, false},
+      {"qwen2_5_omni", "Qwen2_5Omni", {}, read_qwen2_omni, false},
       {"qwen3_vl", "Qwen3VL", {}, read_qwen3_vl, false},
       {"glm4", "Glm4", {}, read_glm4, false},
       {"glm4v", "Glm4v", {}, read_glm4, false},

@@ -68,12 +68,31 @@ void read_qwen3_moe(JsonFields& fields, ModelConfig* config) {
                         qwen_sparse(reader));
 }
 
+// As above in a network that hears, sees and speaks: its files state all sizes.
+void read_qwen3_omni(JsonFields& fields, ModelConfig* config) {
+  fields.size("hidden_size", kMaxWidth);
+  fields.size("num_hidden_layers", kMaxLayers);
+  fields.check();
+  read_qwen3_moe(fields, config);
+}
+
 void read_olmoe(JsonFields& fields, ModelConfig* config) {
   PartsReader reader(fields, config, {2048, 16, 16, 16, 0, 2048, 50304, 4096});
   norm_heads(reader, HeadNorm::kWhole);
   reader.read_rotation();
   reader.spread_experts(
       reader.experts({{"num_experts"}, {"num_experts_per_tok"}, {"intermediate_size"}, 64, 8, 0}),
+      reader.sparse_from(0, 1));
+}
+
+// OLMo 2's layers with experts.
+void read_flex_olmo(JsonFields& fields, ModelConfig* config) {
+  PartsReader reader(fields, config, {4096, 32, 32, 0, 0, 11008, 100352, 4096});
+  norm_heads(reader, HeadNorm::kWhole);
+  for (LayerPart& part : reader.layers()) part.form = LayerForm::kPostNorm;
+  reader.read_rotation();
+  reader.spread_experts(
+      reader.experts({{"num_experts"}, {"num_experts_per_tok"}, {"intermediate_size"}, 7, 5, 0}),
       reader.sparse_from(0, 1));
 }
 
@@ -345,7 +364,9 @@ std::vector<ModelType> expert_network_types() {
       {"qwen2_moe", "Qwen2Moe", {}, read_qwen2_moe, false},
       {"qwen3_moe", "Qwen3Moe", {}, read_qwen3_moe, false},
       {"qwen3_vl_moe", "Qwen3VLMoe", {}, read_qwen3_moe, false},
+      {"qwen3_omni_moe", "Qwen3OmniMoe", {}, read_qwen3_omni, false},
       {"olmoe", "Olmoe", {}, read_olmoe, false},
+      {"flex_olmo", "FlexOlmo", {}, read_flex_olmo, false},
       {"granitemoe", "GraniteMoe", {}, read_granite_moe, false},
       {"gpt_oss", "GptOss", {}, read_gpt_oss, false},
       {"llama4", "Llama4", {}, read_llama4, false},
@@ -357,6 +378,7 @@ std::vector<ModelType> expert_network_types() {
       {"step3p7", "Step3p7", {}, read_step, false},
       {"glm4_moe", "Glm4Moe", {}, read_glm4_moe, false},
       {"glm4v_moe", "Glm4vMoe", {}, read_glm4_moe, false},
+      {"solar_open", "SolarOpen", {}, read_glm4_moe, false},
   };
 }
 

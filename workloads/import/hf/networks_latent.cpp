@@ -1,6 +1,8 @@
 // config.json of decoders with latent attention: DeepSeek, Kimi, GLM-5.
 #include <algorithm>
 
+#include "model/base/errors.hpp"
+#include "model/base/text.hpp"
 #include "workloads/import/hf/parts_reader.hpp"
 
 namespace foretell {
@@ -116,6 +118,39 @@ void read_deepseek_v3(JsonFields& fields, ModelConfig* config) {
   read_deepseek(fields, config, "sigmoid");
 }
 
+// LongCat-Flash: two of latent attention and a dense network make a layer, and experts beside the
+// second half of the first and the whole of the second; they are two layers here.
+void read_longcat(JsonFields& fields, ModelConfig* config) {
+  PartsReader reader(fields, config, {6144, 28, 64, 64, 0, 12288, 131072, 131072});
+  const std::string method = fields.text_or("attention_method", "MLA");
+  if (method != "MLA") {
+    fields.problem("attention_method", unknown_name("kind of attention", method, {"MLA"}).what());
+  }
+  read_latent_attention(reader);
+  reader.read_rotation();
+  FeedForwardPart experts = reader.experts({{"n_routed_experts"},
+                                            {"moe_topk", "num_experts_per_tok"},
+                                            {"expert_ffn_hidden_size", "moe_intermediate_size"}});
+  experts.router.bias = true;
+  experts.idle_experts = fields.count_or("zero_expert_num", kMaxVocab, 0);
+  const std::string kind = fields.text_or("zero_expert_type", "identity");
+  if (kind != "identity") {
+    fields.problem("zero_expert_type", unknown_name("kind of expert", kind, {"identity"}).what());
+  }
+  if (experts.idle_experts > 0) {
+    reader.note(
+        "zero_expert_num: of the experts of a token as many compute as a router that "
+        "prefers none chooses, on average");
+  }
+  const LayerPart layer = reader.layer(0);
+  config->layers *= 2;
+  reader.layers().assign(static_cast<std::size_t>(config->layers), layer);
+  for (std::size_t i = 0; i < reader.layers().size(); ++i) {
+    if (i % 2 == 0) reader.layer(i).aside = experts;
+    reader.layer(i).joins_aside = i % 2 == 1;
+  }
+}
+
 // The key-value pairs of some layers are compressed; the last entries are those of the draft heads.
 void read_compression(PartsReader& reader) {
   JsonFields& fields = reader.fields();
@@ -222,6 +257,7 @@ void read_kimi_linear(JsonFields& fields, ModelConfig* config) {
 std::vector<ModelType> latent_network_types() {
   return {
       {"minicpm3", "MiniCPM3", {}, read_minicpm3, true},
+      {"longcat_flash", "LongcatFlash", {}, read_longcat, false},
       {"deepseek_v2", "DeepseekV2", {}, read_deepseek_v2, false},
       {"deepseek_v3", "DeepseekV3", {}, read_deepseek_v3, false},
       {"deepseek_v32", "DeepseekV32", {}, read_deepseek_v3, false},

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "model/base/errors.hpp"
+#include "model/base/text.hpp"
 #include "workloads/import/hf/parts_reader.hpp"
 
 namespace foretell {
@@ -216,6 +217,95 @@ void read_granite_hybrid(JsonFields& fields, ModelConfig* config) {
   reader.spread_experts(part, reader.sparse_from(0, 1));
 }
 
+// The blocks of Zamba2: attention of twice the width and a feed-forward network, which its layers
+// share, and low-rank matrices of the layers beside them.
+SharedBlockPart read_shared_block(PartsReader& reader) {
+  JsonFields& fields = reader.fields();
+  const std::int64_t hidden = reader.hidden();
+  SharedBlockPart block;
+  block.mixer = reader.layer(0).mixer;
+  const std::int64_t width = fields.size_or("attention_hidden_size", kMaxWidth, 2 * hidden);
+  block.mixer.head_dim = block.mixer.value_dim = fields.size_or(
+      "attention_head_dim", kMaxWidth, std::max<std::int64_t>(1, width / block.mixer.heads));
+  block.mixer.qkv_bias = block.mixer.output_bias = false;
+  block.mixer.rotary_dim = fields.flag_or("use_mem_rope", false) ? block.mixer.head_dim : 0;
+  block.feed_forward = reader.layer(0).feed_forward;
+  block.feed_forward.activation = fields.text_or("hidden_act", "gelu");
+  block.feed_forward.bias = fields.flag_or("add_bias_linear", false);
+  const std::int64_t rank = fields.size_or("adapter_rank", kMaxWidth, 128);
+  if (fields.flag_or("use_shared_attention_adapter", false)) block.mixer.adapter_rank = rank;
+  if (fields.flag_or("use_shared_mlp_adapter", true)) block.feed_forward.adapter_rank = rank;
+  if (block.mixer.heads * block.mixer.head_dim != width) {
+    fields.problem("attention_head_dim", "contradiction: " + std::to_string(block.mixer.heads) +
+                                             " heads of " + std::to_string(block.mixer.head_dim) +
+                                             " do not make attention_hidden_size, " +
+                                             std::to_string(width));
+  }
+  return block;
+}
+
+// Which layers have one: by number, or by a word for each layer.
+std::vector<std::int64_t> zamba_hybrids(PartsReader& reader) {
+  JsonFields& fields = reader.fields();
+  std::vector<std::int64_t> hybrids = fields.integers("hybrid_layer_ids");
+  const std::vector<std::string> types = fields.texts("layers_block_type");
+  std::vector<std::int64_t> named;
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    if (types[i] == "hybrid") named.push_back(static_cast<std::int64_t>(i));
+    if (types[i] == "hybrid" || types[i] == "mamba") continue;
+    fields.problem("layers_block_type",
+                   unknown_name("kind of layer", types[i], {"mamba", "hybrid"}).what());
+    return {};
+  }
+  if (!types.empty() && !reader.names_layers("layers_block_type", types.size())) return {};
+  if (hybrids.empty()) hybrids = named;
+  if (!types.empty() && hybrids != named)
+    fields.problem("hybrid_layer_ids", "contradiction: layers_block_type names others");
+  if (hybrids.empty())
+    fields.problem("hybrid_layer_ids", "must list the layers with a shared block");
+  for (const std::int64_t layer : hybrids) {
+    if (layer >= 0 && layer < reader.config().layers) continue;
+    fields.problem("hybrid_layer_ids", "contradiction: names layer " + std::to_string(layer) +
+                                           ", but num_hidden_layers is " +
+                                           std::to_string(reader.config().layers));
+    return {};
+  }
+  return hybrids;
+}
+
+void read_zamba2(JsonFields& fields, ModelConfig* config) {
+  PartsReader reader(fields, config, {2560, 54, 32, 0, 0, 10240, 32000, 4096});
+  const std::int64_t expand = fields.size_or("mamba_expand", kMaxHeads, 2);
+  const std::int64_t head_dim = fields.size_or("mamba_headdim", kMaxWidth, 64);
+  const std::int64_t heads = fields.size_or(
+      "n_mamba_heads", kMaxHeads, std::max<std::int64_t>(1, expand * config->hidden / head_dim));
+  if (heads * head_dim != expand * config->hidden) {
+    fields.problem("n_mamba_heads", "contradiction: " + std::to_string(heads) + " heads of " +
+                                        std::to_string(head_dim) + " do not make " +
+                                        std::to_string(expand) + " times the hidden size");
+  }
+  MixerPart scan = mamba2(heads, head_dim, fields.size_or("mamba_ngroups", kMaxHeads, 1),
+                          fields.size_or("mamba_d_state", kMaxWidth, 64));
+  scan.conv_kernel = fields.size_or("mamba_d_conv", kMaxHeads, 4);
+  scan.conv_bias = fields.flag_or("use_conv_bias", true);
+  scan.chunk = fields.size_or("chunk_size", kMaxPositions, 256);
+  check_groups(fields, "mamba_ngroups", &scan);
+  const SharedBlockPart block = read_shared_block(reader);
+  const std::int64_t sets = fields.size_or("num_mem_blocks", kMaxLayers, 1);
+  check_rotation_kind(fields);
+  for (LayerPart& part : reader.layers()) {
+    part.mixer = scan;
+    part.form = LayerForm::kSingle;
+    part.feed_forward.kind = FeedForwardKind::kNone;
+  }
+  std::int64_t next = 0;
+  for (const std::int64_t layer : zamba_hybrids(reader)) {
+    SharedBlockPart& shared = reader.layer(static_cast<std::size_t>(layer)).shared;
+    shared = block;
+    shared.weights = next++ % sets;
+  }
+}
+
 // Neither attention nor positions: one scan per layer.
 void plain_sizes(JsonFields& fields, ModelConfig* config) {
   config->family = Family::kDecoder;
@@ -290,6 +380,7 @@ std::vector<ModelType> linear_network_types() {
       {"qwen3_5_moe", "Qwen3_5Moe", {}, read_qwen35_moe, false},
       {"nemotron_h", "NemotronH", {}, read_nemotron_h, false},
       {"granitemoehybrid", "GraniteMoeHybrid", {}, read_granite_hybrid, true},
+      {"zamba2", "Zamba2", {}, read_zamba2, true},
       {"bamba", "Bamba", {}, read_bamba, false},
       {"mamba2", "Mamba2", {}, read_mamba2, true},
       {"rwkv7", "RWKV7", {}, read_rwkv7, false},

@@ -62,8 +62,9 @@ void read_plain(const PlainDecoder& plain, JsonFields& fields, ModelConfig* conf
   const bool norms =
       first_flag(fields, {"use_qk_norm", "qk_layernorm"}, plain.head_norm != HeadNorm::kNone);
   const HeadNorm norm = plain.head_norm == HeadNorm::kNone ? HeadNorm::kPerHead : plain.head_norm;
+  const bool parallel = fields.flag_or("use_parallel_residual", false);
   for (LayerPart& part : reader.layers()) {
-    part.form = plain.form;
+    part.form = parallel ? LayerForm::kParallel : plain.form;
     part.mixer.head_norm = norms ? norm : HeadNorm::kNone;
     part.mixer.qkv_bias = first_flag(
         fields, {"use_qkv_bias", "qkv_bias", "attention_bias", "use_bias", "bias"}, plain.qkv_bias);
@@ -286,6 +287,8 @@ const std::vector<PlainDecoder>& plain_decoders() {
     row->head_norm = HeadNorm::kPerHead;
     row->activation = "xielu";
     add("xverse", "Xverse");
+    add("helium", "Helium");
+    add("cwm", "Cwm").window_pattern = 4;
     row = &add("persimmon", "Persimmon");
     row->layer_norm = row->qkv_bias = row->output_bias = row->ffn_bias = true;
     row->gated = false;

@@ -344,8 +344,13 @@ TEST(Networks, OneKeyForAllQueries) {
 TEST(Networks, WhatIsMissingOfOtherArchitecturesIsSaid) {
   EXPECT_THAT(error_of_network(R"({"model_type": "jetmoe", "hidden_size": 64})"),
               HasSubstr("mixture of heads"));
-  EXPECT_THAT(error_of_network(R"({"model_type": "deberta-v2", "hidden_size": 64})"),
-              HasSubstr("positions in two more products"));
+  EXPECT_THAT(error_of_network(R"({"model_type": "deberta", "hidden_size": 64})"),
+              HasSubstr("deberta-v2, which is v3's too, can be imported"));
+  // The part between tower and decoder is missing, though the decoder is known.
+  EXPECT_THAT(error_of_network(R"({"model_type": "blip-2", "text_config": {"model_type": "opt",
+    "hidden_size": 64, "ffn_dim": 128, "vocab_size": 100, "num_attention_heads": 4,
+    "num_hidden_layers": 2, "max_position_embeddings": 1024, "activation_function": "relu"}})"),
+              HasSubstr("Q-Former"));
 }
 
 // index_topk_freq and its offset, or the list that says the same (GLM-5.2).

@@ -146,11 +146,18 @@ PartsContext::Cache keys_and_values(PartsContext& context, TensorId x, const Mix
   const bool is_local = cached_window(part) > 0;
   if (part.reads_earlier) {
     const auto known = context.earlier.find(is_local);
-    if (known != context.earlier.end()) return known->second;
+    if (known != context.earlier.end()) {
+      if (part.holds_keys) {
+        const std::int64_t columns = part.kv_heads * (part.head_dim + part.value_dim);
+        block.weight("attention.unread_keys", {block.shape(x).back(), columns});
+      }
+      return known->second;
+    }
   }
   const bool kept = keeps_attention(context);
   const auto project = [&](const std::string& name, std::int64_t columns) {
-    return context.linear(name, x, part.kv_heads * columns, part.qkv_bias, kept);
+    const TensorId y = context.linear(name, x, part.kv_heads * columns, part.qkv_bias, kept);
+    return context.adapted(name, x, y, part.adapter_rank);
   };
   TensorId k = normed != kNoId ? normed : project("attention.key", part.head_dim);
   const bool whole = part.head_norm == HeadNorm::kWhole && normed == kNoId;
@@ -177,6 +184,7 @@ TensorId mix_grouped(PartsContext& context, TensorId x, const MixerPart& part) {
   const bool kept = keeps_attention(context);
   TensorId q =
       context.linear("attention.query", x, part.heads * part.head_dim, part.qkv_bias, kept);
+  q = context.adapted("attention.query", x, q, part.adapter_rank);
   TensorId k = kNoId;
   if (norms_over_ranks(context, part)) {
     k = context.linear("attention.key", x, part.kv_heads * part.head_dim, part.qkv_bias, kept);

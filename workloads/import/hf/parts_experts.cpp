@@ -1,5 +1,6 @@
 // Feed-forward networks of decoders made of parts: dense, experts with shared ones beside them, and
 // how the ranks of a copy share them.
+#include <algorithm>
 #include <map>
 #include <string>
 #include <utility>
@@ -22,6 +23,19 @@ TensorId activated(BlockBuilder& block, const std::string& name, TensorId x,
   return block.op(name, "Silu", {x});
 }
 
+// Gates below mean and a multiple of the deviation of their token become 0 (Gemma 3n).
+TensorId without_small(BlockBuilder& block, const std::string& name, TensorId x) {
+  const auto mean_of = [&](const std::string& what, TensorId of) {
+    return block.op(name + what, "ReduceMean", {of},
+                    {{"axis", std::int64_t{-1}}, {"keep_dims", std::int64_t{1}}});
+  };
+  const TensorId mean = mean_of(".mean", x);
+  const TensorId apart = block.op(name + ".apart", "Sub", {x, mean});
+  const TensorId square = block.op(name + ".square", "Mul", {apart, apart});
+  const TensorId deviation = block.op(name + ".deviation", "Sqrt", {mean_of(".variance", square)});
+  return block.op(name + ".cut", "Relu", {block.op(name + ".above", "Sub", {apart, deviation})});
+}
+
 // Without the sum over ranks.
 TensorId dense(PartsContext& context, const std::string& name, TensorId x, std::int64_t width,
                const FeedForwardPart& part) {
@@ -30,11 +44,22 @@ TensorId dense(PartsContext& context, const std::string& name, TensorId x, std::
   const bool bias = part.bias && part.kind == FeedForwardKind::kDense;
   TensorId wide = kNoId;
   if (part.gated) {
-    const TensorId gate =
-        activated(block, name + ".activation", context.linear(name + ".gate", x, width, bias, kept),
-                  part.activation);
-    wide = block.op(name + ".gated", "Mul",
-                    {gate, context.linear(name + ".up", x, width, bias, kept)});
+    TensorId gate = context.linear(name + ".gate", x, width, bias, kept);
+    TensorId up = context.linear(name + ".up", x, width, bias, kept);
+    if (part.adapter_rank > 0) {  // one narrow vector for both
+      const TensorId low =
+          context.linear(name + ".adapter_a" + context.adapter, x, part.adapter_rank, false, true);
+      const auto adapted = [&](const std::string& which, TensorId y) {
+        const TensorId more =
+            context.linear(name + which + ".adapter_b" + context.adapter, low, width, false, true);
+        return block.op(name + which + ".adapted", "Add", {y, more});
+      };
+      gate = adapted(".gate", gate);
+      up = adapted(".up", up);
+    }
+    if (part.cuts_gates) gate = without_small(block, name + ".gate", gate);
+    gate = activated(block, name + ".activation", gate, part.activation);
+    wide = block.op(name + ".gated", "Mul", {gate, up});
   } else {
     wide = activated(block, name + ".activation",
                      context.linear(name + ".up", x, width, bias, kept), part.activation);
@@ -49,9 +74,10 @@ struct Routed {
 
 Routed route(PartsContext& context, TensorId x, const FeedForwardPart& part) {
   BlockBuilder& block = *context.block;
-  const TensorId logits = context.linear("ffn.router", x, part.experts, part.bias, true);
+  const std::int64_t known = part.experts + part.idle_experts;
+  const TensorId logits = context.linear("ffn.router", x, known, part.bias, true);
   std::vector<TensorId> inputs = {logits};
-  if (part.router.bias) inputs.push_back(block.weight("ffn.router.correction", {part.experts}));
+  if (part.router.bias) inputs.push_back(block.weight("ffn.router.correction", {known}));
   const TensorId weights = block.op("ffn.route", "Route", std::move(inputs),
                                     {{"k", part.top_k},
                                      {"function", part.router.function},
@@ -123,9 +149,32 @@ TensorId shared_experts(PartsContext& context, TensorId x, const FeedForwardPart
   return block.op("ffn.shared.weighted", "Mul", {result, share});
 }
 
-TensorId experts(PartsContext& context, TensorId x, const FeedForwardPart& part) {
+// Of the experts that a token chose, those that compute: as many as a router that prefers none
+// leaves, on average.
+Routed working(BlockBuilder& block, const Routed& routed, FeedForwardPart* part) {
+  const std::int64_t all = part->experts + part->idle_experts;
+  const std::int64_t most =
+      std::max<std::int64_t>(1, (part->top_k * part->experts + all / 2) / all);
+  part->top_k = most;
+  const auto first = [&](const std::string& name, TensorId id) {
+    const auto axis = static_cast<std::int64_t>(block.shape(id).size()) - 1;
+    return block.op(name, "Slice", {id},
+                    {{"axis", axis}, {"begin", std::int64_t{0}}, {"end", most}});
+  };
+  return {first("ffn.route.weights", routed.weights), first("ffn.route.choice", routed.choice)};
+}
+
+// What idle experts give back: the token, times the sum of their weights.
+TensorId idle(BlockBuilder& block, TensorId x, const Routed& routed) {
+  const TensorId share = block.op("ffn.idle.weight", "ReduceMean", {routed.weights},
+                                  {{"axis", std::int64_t{-1}}, {"keep_dims", std::int64_t{1}}});
+  return block.op("ffn.idle", "Mul", {x, share});
+}
+
+TensorId experts(PartsContext& context, TensorId x, FeedForwardPart part) {
   BlockBuilder& block = *context.block;
-  const Routed routed = route(context, x, part);
+  const Routed chosen = route(context, x, part);
+  const Routed routed = part.idle_experts > 0 ? working(block, chosen, &part) : chosen;
   const bool narrow = part.expert_hidden != context.config->hidden;
   TensorId in = x;
   if (narrow) in = context.linear("ffn.narrow", x, part.expert_hidden, false, keeps_dense(context));
@@ -140,7 +189,9 @@ TensorId experts(PartsContext& context, TensorId x, const FeedForwardPart& part)
     const TensorId beside = dense(context, "ffn.dense", x, part.intermediate, part);
     sum = block.op("ffn.both", "Add", {sum, beside});
   }
-  return block.sum_over_ranks("ffn", sum);
+  sum = block.sum_over_ranks("ffn", sum);
+  if (part.idle_experts == 0) return sum;
+  return block.op("ffn.with_idle", "Add", {sum, idle(block, x, chosen)});
 }
 
 }  // namespace

@@ -92,6 +92,15 @@ TensorId PartsContext::gated(const std::string& name, TensorId result, TensorId 
   return reshaped(name + ".columns", wide, shape);
 }
 
+TensorId PartsContext::adapted(const std::string& name, TensorId x, TensorId y,
+                               std::int64_t rank) const {
+  if (rank == 0) return y;
+  const TensorId low = linear(name + ".adapter_a" + adapter, x, rank, false, true);
+  const std::int64_t columns = block->shape(y).back();
+  return block->op(name + ".adapted", "Add",
+                   {y, linear(name + ".adapter_b" + adapter, low, columns, false, true)});
+}
+
 namespace {
 
 class PartsBuilder {
@@ -115,11 +124,18 @@ class PartsBuilder {
     TensorId x = binding_.first_layer == 0 ? embeddings(tokens) : hidden_states();
     const std::int64_t last =
         binding_.last_layer == kLastLayer ? config_.layers - 1 : binding_.last_layer;
+    if (binding_.first_layer > 0 && parts_.per_layer_columns > 0) {  // made by the first stage
+      const std::int64_t columns = parts_.per_layer_columns * (last - binding_.first_layer + 1);
+      per_layer_ =
+          block_.graph().add_input("per_layer", {tokens[0], tokens[1], columns}, DType::kFp32);
+    }
     for (std::int64_t i = binding_.first_layer; i <= last; ++i) {
       const std::string scope = "decoder." + std::to_string(i);
       block_.enter(scope, scope, static_cast<std::int32_t>(i));
+      number_ = i;
       x = layer(x, parts_.layers[static_cast<std::size_t>(i)]);
     }
+    x = joined_aside(x);
     block_.graph().mark_output(last == config_.layers - 1 ? head(x) : x);
     return std::move(block_.graph());
   }
@@ -136,17 +152,20 @@ class PartsBuilder {
 
  private:
   TensorId hidden_states() {
-    return block_.graph().add_input(
-        "hidden_states",
-        {context_.batch(), block_.share_of(binding_.seq_len), config_.hidden * parts_.streams},
-        DType::kFp32);
+    return block_.graph().add_input("hidden_states",
+                                    {context_.batch(), block_.share_of(binding_.seq_len),
+                                     config_.hidden * parts_.streams * parts_.predictions},
+                                    DType::kFp32);
   }
 
   TensorId embeddings(const Shape& tokens) {
     const TensorId ids = block_.graph().add_input("input_ids", tokens, DType::kInt64);
     block_.enter("embeddings");
-    TensorId x =
-        block_.sum_over_ranks("word", block_.embedding("word", ids, config_.vocab, config_.hidden));
+    TensorId x = block_.sum_over_ranks(
+        "word",
+        block_.embedding("word", ids, config_.vocab + parts_.more_words, config_.embedding));
+    if (config_.embedding != config_.hidden)
+      x = context_.linear("projection", x, config_.hidden, false, true);
     if (config_.position_kind == Positions::kLearned) {
       x = block_.op(
           "add_position", "Add",
@@ -154,6 +173,8 @@ class PartsBuilder {
     }
     x = with_images(x);
     if (parts_.per_layer_columns > 0) per_layer_ = per_layer_inputs(ids, x);
+    embeddings_ = x;
+    if (parts_.predictions > 1) return spread_predictions(context_, x);
     if (parts_.streams == 1) return x;
     Shape wide = block_.shape(x);
     wide[2] *= parts_.streams;
@@ -184,14 +205,45 @@ class PartsBuilder {
   TensorId per_layer_inputs(TensorId ids, TensorId x) {
     const std::int64_t columns = parts_.per_layer_columns * config_.layers;
     const TensorId table = block_.embedding("per_layer", ids, parts_.per_layer_vocab, columns);
-    const TensorId made = context_.linear("per_layer_projection", x, columns, false, true);
+    TensorId made = context_.linear("per_layer_projection", x, columns, false, true);
+    if (parts_.predictions > 1) made = normalised_by_layer(made);
     return block_.op("per_layer_sum", "Add", {made, table});
+  }
+
+  // Each layer's columns for themselves.
+  TensorId normalised_by_layer(TensorId x) {
+    const Shape shape = block_.shape(x);
+    const TensorId rows =
+        context_.reshaped("per_layer_projection.rows", x,
+                          {shape[0], shape[1], config_.layers, parts_.per_layer_columns});
+    return context_.reshaped("per_layer_projection.columns",
+                             context_.norm("per_layer_projection.norm", rows), shape);
+  }
+
+  // The weights of a layer that calls without images skip.
+  TensorId skipped(TensorId x, const LayerPart& part) {
+    const MixerPart& mixer = part.mixer;
+    const std::int64_t hidden = config_.hidden;
+    const std::int64_t heads = 2 * mixer.heads + 2 * mixer.kv_heads;
+    constexpr std::int64_t kGates = 2;  // one for each of its two results
+    block_.weight("skipped.norms", {2 * hidden + 2 * mixer.head_dim + kGates});
+    block_.weight("skipped.matrices",
+                  {hidden, heads * mixer.head_dim + 3 * part.feed_forward.intermediate});
+    return x;
+  }
+
+  TensorId joined_aside(TensorId x) {
+    if (aside_ == kNoId) return x;
+    return block_.op("aside.residual", "Add", {std::exchange(aside_, kNoId), x});
   }
 
   TensorId layer(TensorId x, const LayerPart& part) {
     if (parts_.streams > 1) return layer_of_streams(x, part);
+    if (part.mixer.reads_images) return skipped(x, part);
+    if (parts_.predictions > 1) return layer_of_predictions(context_, x, part, own_columns());
     switch (part.form) {
       case LayerForm::kPreNorm:
+      case LayerForm::kLastNorm:
       case LayerForm::kSandwich:
       case LayerForm::kPostNorm:
         return sequential_layer(x, part);
@@ -203,7 +255,7 @@ class PartsBuilder {
         return block_.op("ffn.residual", "Add", {both, x});
       }
       case LayerForm::kSingle: {
-        const TensorId first = normed("norm", x);
+        const TensorId first = normed("norm", with_shared_block(x, part));
         const bool mixes = part.mixer.kind != MixerKind::kNone;
         if (!mixes && part.feed_forward.kind == FeedForwardKind::kNone) return x;
         const TensorId result = mixes ? mix_tokens(context_, first, part.mixer)
@@ -218,9 +270,19 @@ class PartsBuilder {
     return block_.all_tokens(name, context_.norm(name, x));
   }
 
+  TensorId with_shared_block(TensorId x, const LayerPart& part) {
+    if (part.shared.weights < 0) return x;
+    if (embeddings_ == kNoId) {  // of an earlier stage of the pipeline
+      embeddings_ = block_.graph().add_input("embeddings", block_.shape(x), DType::kFp32);
+    }
+    return block_.op("shared.residual", "Add",
+                     {shared_block(context_, x, embeddings_, part.shared, number_), x});
+  }
+
   TensorId sequential_layer(TensorId x, const LayerPart& part) {
-    const bool before = part.form != LayerForm::kPostNorm;
-    const bool norm_after = part.form != LayerForm::kPreNorm;
+    const bool last = part.form == LayerForm::kLastNorm;
+    const bool before = part.form != LayerForm::kPostNorm && !last;
+    const bool norm_after = part.form != LayerForm::kPreNorm && !last;
     if (part.mixer.kind != MixerKind::kNone) {
       const TensorId in =
           before ? normed("attention.norm", x) : block_.all_tokens("attention.input", x);
@@ -229,24 +291,35 @@ class PartsBuilder {
         y = block_.op("mixer.sum", "Add", {y, mix_tokens(context_, in, part.beside)});
       if (norm_after) y = context_.norm("attention.norm_after", y);
       x = block_.op("attention.residual", "Add", {y, x});
+      if (last) x = context_.norm("attention.norm", x);
     }
     if (part.feed_forward.kind == FeedForwardKind::kNone) return x;
-    TensorId y =
-        feed_forward(context_, before ? normed("ffn.norm", x) : block_.all_tokens("ffn.input", x),
-                     part.feed_forward);
+    const TensorId in = before ? normed("ffn.norm", x) : block_.all_tokens("ffn.input", x);
+    if (part.aside.kind != FeedForwardKind::kNone) {
+      x = joined_aside(x);
+      aside_ = feed_forward(context_, in, part.aside);
+    }
+    TensorId y = feed_forward(context_, in, part.feed_forward);
     if (norm_after) y = context_.norm("ffn.norm_after", y);
     x = block_.op("ffn.residual", "Add", {y, x});
+    if (last) x = context_.norm("ffn.norm", x);
+    if (part.joins_aside) x = joined_aside(x);
     return parts_.per_layer_columns > 0 ? with_own_input(x) : x;
+  }
+
+  TensorId own_columns() {
+    if (per_layer_ == kNoId) return kNoId;
+    const std::int64_t columns = parts_.per_layer_columns;
+    const std::int64_t first = own_++ * columns;
+    return block_.op("own.columns", "Slice", {per_layer_},
+                     {{"axis", std::int64_t{2}}, {"begin", first}, {"end", first + columns}});
   }
 
   // The columns that belong to this layer, gated by x.
   TensorId with_own_input(TensorId x) {
-    if (per_layer_ == kNoId) return x;
+    const TensorId own = own_columns();
+    if (own == kNoId) return x;
     const std::int64_t columns = parts_.per_layer_columns;
-    const std::int64_t first = own_++ * columns;
-    const TensorId own =
-        block_.op("own.columns", "Slice", {per_layer_},
-                  {{"axis", std::int64_t{2}}, {"begin", first}, {"end", first + columns}});
     const TensorId gate =
         block_.op("own.gelu", "Gelu", {context_.linear("own.gate", x, columns, false, true)},
                   {{"approximate", std::string("tanh")}});
@@ -287,7 +360,10 @@ class PartsBuilder {
                     {{"function", std::string("WeightedSum")},
                      {"shape", Shape{wide[0], wide[1], config_.hidden}}});
     }
-    x = context_.norm("norm", x);
+    if (parts_.predictions > 1) x = merged_predictions(context_, x);
+    if (parts_.layers.back().form != LayerForm::kLastNorm) x = context_.norm("norm", x);
+    if (config_.embedding != config_.hidden)
+      x = context_.linear("projection", x, config_.embedding, false, true);
     if (binding_.phase == Phase::kForward && config_.head == Head::kNone) return x;
     return binding_.gather_logits ? block_.all_columns("logits", logits(x)) : logits(x);
   }
@@ -298,7 +374,7 @@ class PartsBuilder {
       return context_.linear("decoder", x, config_.vocab, config_.head_bias,
                              !config_.checkpoint.dtype.empty());
     }
-    return block_.tied_logits(x, config_.vocab, config_.hidden);
+    return block_.tied_logits(x, config_.vocab, config_.embedding);
   }
 
   const ModelConfig& config_;
@@ -307,7 +383,10 @@ class PartsBuilder {
   BlockBuilder block_;
   PartsContext context_;
   TensorId per_layer_ = kNoId;
+  TensorId embeddings_ = kNoId;
+  TensorId aside_ = kNoId;
   std::int64_t own_ = 0;
+  std::int64_t number_ = 0;  // of the layer
 };
 
 }  // namespace

@@ -34,6 +34,7 @@ struct PartsContext {
     TensorId values = kNoId;
   };
   std::map<bool, Cache> earlier;  // of the last layer with and without a window
+  std::string adapter;            // ends the names of the layer's own weights in a shared block
 
   std::int64_t batch() const;  // sequences of this rank
   bool reads_cache() const;
@@ -54,11 +55,26 @@ struct PartsContext {
   // A state whose type is its own in every precision policy.
   TensorId own_state(const std::string& name, const Shape& shape, DType type) const;
   TensorId gated(const std::string& name, TensorId result, TensorId x, const MixerPart& part) const;
+  // y = shared weights times x, with what the layer's own low-rank matrices make of x.
+  TensorId adapted(const std::string& name, TensorId x, TensorId y, std::int64_t rank) const;
 };
 
 // x [B, S, H] -> [B, S, H]; sums over the ranks included.
 TensorId mix_tokens(PartsContext& context, TensorId x, const MixerPart& part);
 TensorId mix_linear(PartsContext& context, TensorId x, const MixerPart& part);
 TensorId feed_forward(PartsContext& context, TensorId x, const FeedForwardPart& part);
+
+// parts_shared.cpp. A block whose weights several layers share, of x and the embeddings
+// [B, S, H] each: what is added to x before the layer reads it.
+TensorId shared_block(PartsContext& context, TensorId x, TensorId embeddings,
+                      const SharedBlockPart& part, std::int64_t layer);
+
+// parts_predictions.cpp. Several copies of the stream side by side [B, S, copies * H], of which
+// every layer computes the first and predicts the others (AltUp; arXiv 2301.13310), with a low-rank
+// residual beside attention (LAuReL; arXiv 2411.07501). `own` are columns for this layer, or kNoId.
+TensorId spread_predictions(PartsContext& context, TensorId x);
+TensorId layer_of_predictions(PartsContext& context, TensorId x, const LayerPart& part,
+                              TensorId own);
+TensorId merged_predictions(PartsContext& context, TensorId x);
 
 }  // namespace foretell

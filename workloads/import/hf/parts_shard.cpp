@@ -9,7 +9,7 @@ namespace {
 std::int64_t share(std::int64_t whole, std::int64_t ranks) { return (whole + ranks - 1) / ranks; }
 
 void shard_mixer(std::int64_t ranks, MixerPart* mixer) {
-  if (mixer->kind == MixerKind::kNone) return;
+  if (mixer->kind == MixerKind::kNone || mixer->heads == 0) return;
   mixer->heads = share(mixer->heads, ranks);
   mixer->kv_heads = std::max<std::int64_t>(1, share(mixer->kv_heads, ranks));
   if (mixer->heads % mixer->kv_heads != 0) mixer->kv_heads = mixer->heads;
@@ -51,13 +51,15 @@ ModelConfig shard_of_parts(const ModelConfig& config, const Binding& binding) {
   for (LayerPart& part : shard.parts_of_decoder.layers) {
     shard_mixer(ranks, &part.mixer);
     shard_mixer(ranks, &part.beside);
-    FeedForwardPart& ffn = part.feed_forward;
-    ffn.intermediate = share(ffn.intermediate, ranks);
-    ffn.shared_intermediate = share(ffn.shared_intermediate, ranks);
-    if (ffn.kind != FeedForwardKind::kExperts) continue;
-    check_expert_groups(config.name, ffn, binding);
-    ffn.held = (ffn.experts + binding.redundant_experts) / binding.expert_parallel;
-    ffn.expert_intermediate = share(ffn.expert_intermediate, widths);
+    shard_mixer(ranks, &part.shared.mixer);
+    for (FeedForwardPart* ffn : {&part.feed_forward, &part.aside, &part.shared.feed_forward}) {
+      ffn->intermediate = share(ffn->intermediate, ranks);
+      ffn->shared_intermediate = share(ffn->shared_intermediate, ranks);
+      if (ffn->kind != FeedForwardKind::kExperts) continue;
+      check_expert_groups(config.name, *ffn, binding);
+      ffn->held = (ffn->experts + binding.redundant_experts) / binding.expert_parallel;
+      ffn->expert_intermediate = share(ffn->expert_intermediate, widths);
+    }
   }
   return shard;
 }

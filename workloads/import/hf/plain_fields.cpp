@@ -54,4 +54,13 @@ std::vector<std::string> fields_that_may_matter(const std::vector<std::string>& 
   return matter;
 }
 
+std::string missing_part(std::string_view model_type) {
+  const Node root =
+      load_document((data_root() / "workloads" / "import" / "hf" / "missing_parts.yaml").string());
+  for (const MapEntry& kind : root.entries) {
+    if (const Node* part = kind.value.find(model_type)) return part->as_text(kind.key);
+  }
+  return "";
+}
+
 }  // namespace foretell

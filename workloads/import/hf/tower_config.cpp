@@ -48,8 +48,8 @@ bool is_any(const std::string& name, const std::vector<std::string_view>& words)
 }
 
 // Networks whose images, or the tiles that larger ones are cut into, all have one size.
-const std::vector<std::string_view> kFixedSizes = {"llava",    "internvl", "paligemma", "gemma3",
-                                                   "idefics3", "smolvlm",  "llama4"};
+const std::vector<std::string_view> kFixedSizes = {"llava",      "internvl", "paligemma", "gemma3",
+                                                   "aya_vision", "idefics3", "smolvlm",   "llama4"};
 
 // Two matrices with a function between.
 std::vector<ProjectorStep> two_layers(std::int64_t in, std::int64_t between, std::int64_t out,
@@ -65,6 +65,11 @@ void read_projector(JsonFields& vision, JsonFields& around, const std::string& t
   if (network == "paligemma" || type == "gemma4_vision" || network == "gemma3") {
     tower->pool = std::exchange(tower->merge, 1);  // neighbours are averaged before the projection
     tower->projector = {{tower->hidden, hidden, network == "paligemma", false}};
+  } else if (network == "aya_vision") {
+    const std::int64_t wide = around.size_or("alignment_intermediate_size", kMaxWidth, 28672);
+    tower->merge = around.size_or("downsample_factor", 64, 2);
+    const std::int64_t four = tower->hidden * tower->merge * tower->merge;
+    tower->projector = {{four, wide, true, false}, {wide / 2, hidden, true, false}};
   } else if (network == "idefics3" || network == "smolvlm") {
     tower->projector = {{merged, hidden, false, false}};
   } else if (network == "mistral3") {
@@ -93,9 +98,54 @@ void read_projector(JsonFields& vision, JsonFields& around, const std::string& t
 
 }  // namespace
 
+namespace {
+
+// Llama 3.2: tiles of an image and their places in it, layers for one tile and for all, and a
+// matrix from what several layers made.
+void read_mllama_tower(JsonFields& vision, ModelConfig* config) {
+  TowerPart tower;
+  tower.name = "vision tower";
+  tower.unreadable =
+      "its layers read images by cross attention, whose keys and values come from four tiles of "
+      "each: only calls of text can be predicted";
+  const std::int64_t one = vision.size_or("num_hidden_layers", kMaxLayers, 32);
+  const std::int64_t global = vision.count_or("num_global_layers", kMaxLayers, 8);
+  tower.layers = one + global;
+  tower.hidden = tower.attention_width = vision.size_or("hidden_size", kMaxWidth, 1280);
+  tower.heads = vision.size_or("attention_heads", kMaxHeads, 16);
+  tower.intermediate = vision.size_or("intermediate_size", kMaxWidth, 5120);
+  tower.patch = vision.size_or("patch_size", kMaxPixels, 14);
+  tower.side = vision.size_or("image_size", kMaxPixels, 560);
+  const std::int64_t channels = vision.size_or("num_channels", 64, 3);
+  tower.patch_elements = tower.patch * tower.patch * channels;
+  const std::int64_t tiles = vision.size_or("max_num_tiles", 64, 4);
+  const std::int64_t along = std::max<std::int64_t>(1, tower.side / tower.patch);
+  const std::int64_t places = along * along + 1;
+  const std::int64_t ratios = 1 + tiles * 2;  // of the sides of an image, and none
+  const std::int64_t out = vision.size_or("vision_output_dim", kMaxWidth, 7680);
+  tower.projector = {{out, config->hidden, true, false}};
+  const std::int64_t tables = places + ratios * tiles * places + 2 * ratios * tiles;
+  constexpr std::int64_t kNorms = 4;               // before and after the layers
+  const std::int64_t unbiased = 4 * tower.layers;  // projections of attention have no biases
+  tower.other_parameters = tower.hidden * (tables + kNorms - unbiased);
+  config->parts_of_decoder.tower = tower;
+}
+
+}  // namespace
+
 void read_vision_tower(JsonFields& fields, ModelConfig* config) {
-  if (!fields.is_object("vision_config") || config->parts_of_decoder.empty()) return;
+  if (config->parts_of_decoder.empty() || !fields.is_object("vision_config")) return;
   JsonFields vision = fields.inside("vision_config");
+  if (vision.text_or("model_type", "") == "mllama_vision_model") {
+    read_mllama_tower(vision, config);
+    fields.take_problems(vision);
+    return;
+  }
+  if (vision.text_or("model_type", "") == "gemma3n_vision") {
+    config->notes.emplace_back(
+        "vision_config: the tower for images, a convolutional network (MobileNet-V5), is left out");
+    return;
+  }
   TowerPart tower;
   tower.name = "vision tower";
   const std::string type = vision.text_or("model_type", fields.text_or("model_type", ""));
@@ -165,7 +215,7 @@ std::int64_t parameters_of(const TowerPart& tower) {
   for (const ProjectorStep& step : tower.projector)
     projector += (step.gated ? 2 : 1) * step.in * step.out + (step.bias ? step.out : 0);
   return tower.layers * layer + tower.hidden * (tower.patch_elements + 1 + tower.positions) +
-         tower.projectors * projector;
+         tower.projectors * projector + tower.other_parameters;
 }
 
 }  // namespace foretell

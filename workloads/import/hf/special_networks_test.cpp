@@ -1,0 +1,226 @@
+// Networks with parts that few others have: layers that images alone reach, predicted copies of the
+// stream, experts that do nothing, blocks that layers share, scores from places.
+#include <gmock/gmock.h>
+
+#include <string>
+#include <vector>
+
+#include "model/base/errors.hpp"
+#include "workloads/import/hf/network_facts.hpp"
+#include "workloads/import/workload.hpp"
+
+namespace foretell {
+namespace {
+
+using ::testing::HasSubstr;
+
+ModelConfig special_network(const std::string& text) {
+  return parse_model_config(text, "net", "config.json");
+}
+
+std::string special_error(const std::string& text) {
+  try {
+    special_network(text);
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+NetworkFacts special_facts(const std::string& text) {
+  return facts_of(special_network(text), find_precision("bf16"));
+}
+
+// Multiply-accumulates of its products.
+double products_of(const Graph& graph) {
+  double flops = 0;
+  for (OpId id = 0; id < static_cast<OpId>(graph.ops().size()); ++id) {
+    if (graph.op(id).kind == "MatMul") flops += graph.flops(id).value();
+  }
+  return flops / 2;
+}
+
+// `text` with the value of `key` replaced.
+std::string having(std::string text, const std::string& from, const std::string& to) {
+  const std::size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return text.replace(at, from.size(), to);
+}
+
+const std::string kMllama = R"({"model_type": "mllama", "text_config": {"model_type":
+  "mllama_text_model", "hidden_size": 4096, "num_hidden_layers": 40, "num_attention_heads": 32,
+  "num_key_value_heads": 8, "intermediate_size": 14336, "vocab_size": 128256,
+  "cross_attention_layers": [3, 8, 13, 18, 23, 28, 33, 38], "max_position_embeddings": 131072},
+  "vision_config": {"model_type": "mllama_vision_model", "hidden_size": 1280,
+  "num_hidden_layers": 32, "num_global_layers": 8, "attention_heads": 16, "intermediate_size":
+  5120, "image_size": 560, "patch_size": 14, "max_num_tiles": 4, "vision_output_dim": 7680}})";
+
+const std::string kGemma3n = R"({"model_type": "gemma3n", "text_config": {"model_type":
+  "gemma3n_text", "hidden_size": 2048, "intermediate_size": 16384, "num_hidden_layers": 35,
+  "num_attention_heads": 8, "num_key_value_heads": 2, "head_dim": 256, "vocab_size": 262400,
+  "vocab_size_per_layer_input": 262144, "hidden_size_per_layer_input": 256, "laurel_rank": 64,
+  "altup_num_inputs": 4, "num_kv_shared_layers": 15, "sliding_window": 512,
+  "activation_sparsity_pattern": 0.95, "max_position_embeddings": 32768}})";
+
+const std::string kLongcat = R"({"model_type": "longcat_flash", "vocab_size": 131072,
+  "hidden_size": 6144, "ffn_hidden_size": 12288, "expert_ffn_hidden_size": 2048, "num_layers": 28,
+  "num_attention_heads": 64, "kv_lora_rank": 512, "q_lora_rank": 1536, "qk_rope_head_dim": 64,
+  "v_head_dim": 128, "qk_nope_head_dim": 128, "n_routed_experts": 512, "moe_topk": 12,
+  "zero_expert_num": 256, "zero_expert_type": "identity", "max_position_embeddings": 131072})";
+
+const std::string kZamba = R"({"model_type": "zamba2", "hidden_size": 2560, "num_hidden_layers": 54,
+  "num_attention_heads": 32, "attention_head_dim": 160, "attention_hidden_size": 5120,
+  "intermediate_size": 10240, "vocab_size": 32000, "max_position_embeddings": 4096,
+  "num_mem_blocks": 2, "hybrid_layer_ids": [6, 12, 18, 24, 30, 36, 42, 47, 51], "mamba_d_state":
+  64, "mamba_expand": 2, "mamba_ngroups": 1, "mamba_headdim": 64, "n_mamba_heads": 80,
+  "use_shared_attention_adapter": false, "adapter_rank": 128})";
+
+const std::string kOpt = R"({"model_type": "opt", "activation_function": "relu",
+  "do_layer_norm_before": false, "ffn_dim": 4096, "hidden_size": 1024, "max_position_embeddings":
+  2048, "num_attention_heads": 16, "num_hidden_layers": 24, "vocab_size": 50272,
+  "word_embed_proj_dim": 512})";
+
+// What model cards state: of mllama and OPT the files' counts, of Gemma 3n that of the text alone.
+TEST(SpecialNetworks, HaveTheirParameters) {
+  EXPECT_NEAR(special_facts(kMllama).parameters, 10670220835, 1e3);
+  EXPECT_NEAR(special_facts(kGemma3n).parameters, 6.87e9, 0.005 * 6.87e9);
+  EXPECT_NEAR(special_facts(kLongcat).parameters, 560e9, 0.005 * 560e9);
+  EXPECT_NEAR(special_facts(kZamba).parameters, 2.66e9, 0.005 * 2.66e9);
+  EXPECT_DOUBLE_EQ(special_facts(kOpt).parameters, 331196416);
+}
+
+TEST(SpecialNetworks, OfTwoStacksHaveTheirParameters) {
+  const std::string stacks = R"("activation_function": "relu", "encoder_attention_heads": 16,
+    "decoder_attention_heads": 16, "encoder_ffn_dim": 4096, "decoder_ffn_dim": 4096, "d_model":
+    1024, "max_position_embeddings": 1024, )";
+  const auto count = [](const std::string& text) {
+    return parameters_of(encoded_parts(special_network(text), {}, 16));
+  };
+  EXPECT_NEAR(count(R"({"model_type": "pegasus", "encoder_layers": 16, "decoder_layers": 16, )" +
+                    stacks + R"("vocab_size": 96103})"),
+              570797056, 1e5);
+  // NLLB-200 distilled, 600M: 615 million, sines not counted.
+  EXPECT_NEAR(count(R"({"model_type": "m2m_100", "encoder_layers": 12, "decoder_layers": 12, )" +
+                    stacks + R"("vocab_size": 256206})"),
+              615.1e6, 0.005 * 615.1e6);
+}
+
+TEST(SpecialNetworks, RunInEveryPhaseAndOnRanks) {
+  for (const std::string& text : {kMllama, kGemma3n, kLongcat, kZamba, kOpt}) {
+    const ModelConfig config = special_network(text);
+    Binding binding;
+    binding.seq_len = 256;
+    binding.kv_len = 256;
+    binding.phase = Phase::kPrefill;
+    binding.tensor_parallel = 2;
+    const double prefill = build_graph(config, binding).total_flops().value();
+    binding.phase = Phase::kDecode;
+    binding.seq_len = 1;
+    EXPECT_LT(build_graph(config, binding).total_flops().value() * 50, prefill)
+        << config.model_type;
+  }
+}
+
+// 32 of 40 layers have keys and values of the text; the others cost memory and no work.
+TEST(SpecialNetworks, LayersThatReadImagesAreSkippedByText) {
+  const NetworkFacts facts = special_facts(kMllama);
+  EXPECT_DOUBLE_EQ(facts.kv_bytes_per_token, 32 * 2 * 8 * 128 * 2);
+  const double layer = 2.0 * 4096 * (4096 + 1024) + 3.0 * 4096 * 14336;
+  EXPECT_NEAR(facts.active, 32 * layer + 4096.0 * 128256, 1e6);
+}
+
+// 20 layers have caches, 4 of which see everything.
+TEST(SpecialNetworks, LastLayersOfGemma3nReadEarlierCaches) {
+  const NetworkFacts facts = special_facts(kGemma3n);
+  EXPECT_DOUBLE_EQ(facts.kv_bytes_per_token, 4 * 2 * 2 * 256 * 2);
+  EXPECT_DOUBLE_EQ(facts.window_bytes, 16 * 512 * 2 * 2 * 256 * 2);
+}
+
+// "27B on average" (LongCat-Flash technical report, arXiv 2509.01322); two latents in a layer.
+TEST(SpecialNetworks, IdleExpertsLeaveWorkOut) {
+  const NetworkFacts facts = special_facts(kLongcat);
+  EXPECT_NEAR(facts.active, 27e9, 0.02 * 27e9);
+  EXPECT_DOUBLE_EQ(facts.kv_bytes_per_token, 2 * 28 * (512 + 64) * 2);
+  const NetworkFacts without =
+      special_facts(having(kLongcat, R"("zero_expert_num": 256)", R"("zero_expert_num": 0)"));
+  EXPECT_GT(without.active, 31e9);
+}
+
+// Nine layers have keys and values; blocks are two sets of weights.
+TEST(SpecialNetworks, SharedBlocksHaveOneSetOfWeightsAndCachesOfTheirOwn) {
+  const NetworkFacts two = special_facts(kZamba);
+  EXPECT_DOUBLE_EQ(two.kv_bytes_per_token, 9 * 2 * 32 * 160 * 2);
+  const double attention = 3.0 * 5120 * 5120 + 5120.0 * 2560;
+  const double block = attention + 3.0 * 2560 * 10240 + 5120 + 2560;
+  const NetworkFacts one =
+      special_facts(having(kZamba, R"("num_mem_blocks": 2)", R"("num_mem_blocks": 1)"));
+  EXPECT_DOUBLE_EQ(two.parameters - one.parameters, block);
+  EXPECT_DOUBLE_EQ(two.flops_per_token, one.flops_per_token);
+}
+
+TEST(SpecialNetworks, ContradictionsAreNamed) {
+  EXPECT_THAT(special_error(having(kMllama, "33, 38]", "33, 40]")),
+              HasSubstr("names layer 40, but num_hidden_layers is 40"));
+  EXPECT_THAT(special_error(having(kMllama, "33, 38]", "33, 33]")), HasSubstr("33 twice"));
+  EXPECT_THAT(special_error(having(kMllama, R"("cross_attention_layers")", R"("other")")),
+              HasSubstr("must list the layers that read images"));
+  EXPECT_THAT(special_error(having(kGemma3n, R"("intermediate_size": 16384)",
+                                   R"("intermediate_size": [16384, 8192])")),
+              HasSubstr("names 2 layers, but num_hidden_layers is 35"));
+  EXPECT_THAT(special_error(having(kGemma3n, R"("num_kv_shared_layers": 15)",
+                                   R"("num_kv_shared_layers": 35)")),
+              HasSubstr("all layers read earlier ones"));
+  EXPECT_THAT(special_error(having(kLongcat, R"("moe_topk": 12)", R"("moe_topk": 600)")),
+              HasSubstr("is more than the 512 experts"));
+  EXPECT_THAT(special_error(having(kLongcat, R"("identity")", R"("copy")")),
+              HasSubstr("unknown kind of expert 'copy'"));
+  EXPECT_THAT(special_error(having(kZamba, "47, 51]", "47, 54]")),
+              HasSubstr("names layer 54, but num_hidden_layers is 54"));
+  EXPECT_THAT(special_error(having(kZamba, R"("n_mamba_heads": 80)", R"("n_mamba_heads": 77)")),
+              HasSubstr("77 heads of 64 do not make 2 times the hidden size"));
+  EXPECT_THAT(special_error(R"({"model_type": "qwen2_5_omni", "thinker_config": "x"})"),
+              HasSubstr("thinker_config"));
+}
+
+// All formats of INT4, INT8 and FP8 that libraries write, and codebooks, which none of ours reads.
+TEST(SpecialNetworks, FormatsOfLibrariesAreRead) {
+  const auto dtype = [](const std::string& format) {
+    return special_network(
+               having(kOpt, R"("activation_function")",
+                      R"("quantization_config": )" + format + R"(, "activation_function")"))
+        .checkpoint.dtype;
+  };
+  EXPECT_EQ(dtype(R"({"quant_method": "hqq", "quant_config": {"weight_quant_params":
+    {"nbits": 8}}})"),
+            "int8-weights");
+  EXPECT_EQ(dtype(R"({"quant_method": "torchao", "quant_type": "int4_weight_only"})"),
+            "int4-weights");
+  EXPECT_EQ(dtype(R"({"quant_method": "torchao", "quant_type": {"default": {"_type":
+    "Float8DynamicActivationFloat8WeightConfig"}}})"),
+            "fp8");
+  EXPECT_EQ(dtype(R"({"quant_method": "eetq", "weights": "int8"})"), "int8-weights");
+  EXPECT_EQ(dtype(R"({"quant_method": "quanto", "weights": "float8"})"), "fp8-weights");
+  EXPECT_THAT(special_error(having(kOpt, R"("activation_function")",
+                                   R"("quantization_config": {"quant_method": "aqlm"},
+    "activation_function")")),
+              HasSubstr("missing is sums of entries of codebooks"));
+}
+
+// Scores gain two products with the 512 places of the table.
+TEST(SpecialNetworks, PlacesArePartOfTheScoresOfDeberta) {
+  const WorkloadLibrary library;
+  ModelConfig config = library.load("deberta-v3-base");
+  const Binding binding{2, 64};
+  const double with_places = products_of(build_graph(config, binding));
+  config.disentangled = {};
+  const double without = products_of(build_graph(config, binding));
+  const double projections = 12 * 2 * 512.0 * 768 * 768;
+  EXPECT_NEAR(with_places - without, projections + 12 * 2 * 2 * 64.0 * 512 * 768, 1);
+  const std::string unknown = R"({"model_type": "deberta-v2", "hidden_act": "gelu", "hidden_size":
+    64, "intermediate_size": 128, "max_position_embeddings": 512, "num_attention_heads": 4,
+    "num_hidden_layers": 1, "vocab_size": 100, "relative_attention": true, "pos_att_type": "p2p"})";
+  EXPECT_THAT(special_error(unknown), HasSubstr("unknown kind of position in scores 'p2p'"));
+}
+
+}  // namespace
+}  // namespace foretell
