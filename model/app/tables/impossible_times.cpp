@@ -4,8 +4,8 @@
 
 #include <limits>
 
-#include "calib/validate/left_out_rows.hpp"
 #include "model/app/tables/uncounted_lines.hpp"
+#include "model/base/number_text.hpp"
 #include "model/config/node_number.hpp"
 
 namespace foretell {
@@ -57,9 +57,10 @@ ImpossibleTimes ImpossibleTimes::load(const TableLayout& layout, const CsvRow& h
 
 std::optional<std::string> ImpossibleTimes::reason(const CsvRow& row) const {
   if (rules_.empty()) return std::nullopt;
-  const std::optional<double> time = read_measurement(kTimeColumn, row[*time_]);
+  const std::optional<double> time = to_number(row[*time_]);
+  if (!time || !(*time > 0)) return std::nullopt;
   for (const Rule& rule : rules_) {
-    if (time && *time < rule.below_us && rule.rows.accepts(row)) return rule.why;
+    if (*time < rule.below_us && rule.rows.accepts(row)) return rule.why;
   }
   return std::nullopt;
 }

@@ -26,7 +26,8 @@ class ImpossibleTimes {
   static ImpossibleTimes parse(const std::string& text, const std::string& shown_as,
                                const TableLayout& layout, const CsvRow& header);
 
-  // Why the time of the row (latency_us) does not count; nothing where it does.
+  // Why the time of the row (latency_us) does not count; nothing where it does, and where the cell
+  // is no time above zero, which others refuse.
   std::optional<std::string> reason(const CsvRow& row) const;
 
  private:

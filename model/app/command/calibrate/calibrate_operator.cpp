@@ -131,11 +131,9 @@ int calibrate_operator(const GemmFitCommand& command, const Session& session) {
 
 int calibrate_operator(const GemmFitCommand& command, const MeasuredTable& table,
                        const Session& session) {
-  const auto each_row = [&](const TakeRow& take) {
-    const NamedCells cells(table.header);
-    for (const CsvRow& row : table.rows) take(cells, row);
-  };
-  return fit_operators(command, each_row, kMinMeasured, session);
+  return fit_operators(
+      command, [&](const TakeRow& take) { take_rows(table, take, session); }, kMinMeasured,
+      session);
 }
 
 }  // namespace foretell

@@ -22,6 +22,7 @@
 #include "model/app/command/calibrate/fit_output.hpp"
 #include "model/app/request/parallel_predict.hpp"
 #include "model/app/request/request_fields.hpp"
+#include "model/app/tables/impossible_times.hpp"
 #include "model/app/tables/kernel_batch.hpp"
 #include "model/app/tables/kernel_rows.hpp"
 #include "model/app/tables/row_parts.hpp"
@@ -106,23 +107,26 @@ struct TransferSide {
 
 using Samples = std::map<TransferSide, std::vector<RatioSample>>;
 
-// At most kMaxRowsOfChip of every chip that has factors of its own, evenly chosen.
+// At most kMaxRowsOfChip of every chip, evenly chosen: fit and judge parts of chips with factors of
+// their own, which are left out to be predicted; of chips that no factor was fitted to the fit part
+// alone, so that their judge part says how well the interval holds.
 std::map<std::string, std::vector<CsvRow>> rows_by_chip(CsvReader& csv, const TableLayout& layout,
                                                         const std::string& kernels,
                                                         const GpuCatalog& catalog) {
   const NamedCells cells(csv.header());
   const auto in_vault = part_test(layout, csv.header(), Part::kVault);
+  const auto in_fit = part_test(layout, csv.header(), Part::kFit);
+  const ImpossibleTimes impossible = ImpossibleTimes::load(layout, csv.header());
   std::map<std::string, std::string> chips;  // by the name in the table; "": none
   std::map<std::string, std::vector<CsvRow>> rows;
   CsvRow row;
   while (csv.next(row)) {
     const std::string gpu = cells.text(row, "gpu");
     const auto [known, is_new] = chips.try_emplace(gpu);
-    if (is_new && catalog.has_system(gpu)) {
-      const std::string device = catalog.find_device(gpu);
-      if (is_measured(kernels, device)) known->second = device;
-    }
-    if (!known->second.empty() && !in_vault(row)) rows[known->second].push_back(row);
+    if (is_new && catalog.has_system(gpu)) known->second = catalog.find_device(gpu);
+    const std::string& chip = known->second;
+    if (chip.empty() || impossible.reason(row)) continue;
+    if (is_measured(kernels, chip) ? !in_vault(row) : in_fit(row)) rows[chip].push_back(row);
   }
   for (auto& [chip, all] : rows) {
     const std::size_t step = (all.size() + kMaxRowsOfChip - 1) / kMaxRowsOfChip;
@@ -151,7 +155,7 @@ void collect(const std::string& path, int jobs, Samples& samples) {
   for (auto& [chip, rows] : rows_by_chip(csv, layout, kernels, catalog)) {
     std::vector<RatioSample>& side = samples[{kernels, has_sibling(catalog, kernels, chip)}];
     KernelOptions options;
-    options.factors.held_out_device = chip;
+    if (is_measured(kernels, chip)) options.factors.held_out_device = chip;
     const auto sink = [&, name = chip](const CsvRow& row, const RowPrediction& prediction) {
       const double measured = measured_us(cells.text(row, "latency_us"));
       if (!prediction.error.empty() || !(measured > 0)) return;
@@ -263,8 +267,9 @@ void add_transfer_command(CLI::App& calibrate, Session& session) {
   CLI::App* command = calibrate.add_subcommand(
       "transfer", "How far predictions are on GPUs that were not measured");
   command->footer(
-      "Every GPU with factors of its own is predicted from the others, and their errors make the\n"
-      "intervals of GPUs without.\nExample:\n"
+      "Every GPU with factors of its own is predicted from the others, and every other one of the\n"
+      "tables as it is (fit part alone); their errors make the intervals of GPUs without.\n"
+      "Example:\n"
       "  foretell calibrate transfer --table gpu_gemm.csv.gz --table gpu_attention.csv.gz");
   command->add_option("--table", options->tables, "CSV of measured kernels; repeat for more")
       ->transform(measured_table)

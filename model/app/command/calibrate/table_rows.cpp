@@ -12,6 +12,7 @@
 #include "calib/validate/table_kind.hpp"
 #include "hw/spec/gpu/gpu_catalog.hpp"
 #include "model/app/tables/excess_times.hpp"
+#include "model/app/tables/impossible_times.hpp"
 #include "model/base/errors.hpp"
 
 namespace foretell {
@@ -43,7 +44,54 @@ class Repeats {
   double least_error_ = 0;
 };
 
+// Rows that `validate` does not count either.
+class LeftOutOfFit {
+ public:
+  LeftOutOfFit(const std::string& path, const TableLayout& layout, const CsvRow& header)
+      : path_(path), impossible_(ImpossibleTimes::load(layout, header)) {}
+
+  bool is_impossible(const CsvRow& row) {
+    const bool is_one = impossible_.reason(row).has_value();
+    if (is_one) ++impossible_rows_;
+    return is_one;
+  }
+  bool took_too_long(const UncountedLines& excess, std::size_t line) {
+    const bool is_one = excess.reason(line).has_value();
+    if (is_one) ++excess_rows_;
+    return is_one;
+  }
+  void tell(const Session& session) const {
+    tell(excess_rows_, "they took far longer than rows that did as much or more", "excess_times",
+         session);
+    tell(impossible_rows_, "no kernel took the time, or what was measured is not stated",
+         "impossible_times", session);
+  }
+
+ private:
+  void tell(std::size_t rows, const std::string& why, const std::string& file,
+            const Session& session) const {
+    if (rows == 0) return;
+    session.say(fmt::format("foretell: left out, {} rows of {}: {} (calib/validate/{}.yaml)", rows,
+                            path_, why, file));
+  }
+
+  std::string path_;
+  ImpossibleTimes impossible_;
+  std::size_t impossible_rows_ = 0;
+  std::size_t excess_rows_ = 0;
+};
+
 }  // namespace
+
+void take_rows(const MeasuredTable& table, const TakeRow& take, const Session& session) {
+  const NamedCells cells(table.header);
+  LeftOutOfFit left_out("the measurements", recognise_table(table.header, "measurements"),
+                        table.header);
+  for (const CsvRow& row : table.rows) {
+    if (!left_out.is_impossible(row)) take(cells, row);
+  }
+  left_out.tell(session);
+}
 
 void take_rows(const std::string& path, const TakeRow& take, const Session& session) {
   CsvReader csv(path);
@@ -54,7 +102,7 @@ void take_rows(const std::string& path, const TakeRow& take, const Session& sess
   const UncountedLines excess = excess_times(path, layout, csv.header());
   Repeats repeats;
   std::vector<std::string> problems;
-  std::size_t left_out = 0;
+  LeftOutOfFit left_out(path, layout, csv.header());
   CsvRow row;
   std::string problem;
   while (csv.next(row, problem)) {
@@ -62,10 +110,7 @@ void take_rows(const std::string& path, const TakeRow& take, const Session& sess
       problems.push_back(problem);
       continue;
     }
-    if (excess.reason(csv.line())) {
-      ++left_out;
-      continue;
-    }
+    if (left_out.took_too_long(excess, csv.line()) || left_out.is_impossible(row)) continue;
     try {
       if (!take(cells, row)) continue;
     } catch (const UserError& error) {
@@ -77,13 +122,7 @@ void take_rows(const std::string& path, const TakeRow& take, const Session& sess
     }
   }
   refuse_problems(problems, "nothing was fitted");
-  if (left_out > 0) {
-    session.say(
-        fmt::format("foretell: left out, {} rows of {}: they took far longer than rows that did as "
-                    "much or more "
-                    "(calib/validate/excess_times.yaml)",
-                    left_out, path));
-  }
+  left_out.tell(session);
   repeats.tell(path, tolerance, session);
 }
 

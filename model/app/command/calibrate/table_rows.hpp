@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "calib/import/read_measurements.hpp"
 #include "model/app/command/calibrate/calibrate_gemm.hpp"
 #include "model/app/tables/kernel_rows.hpp"
 #include "model/app/terminal/session.hpp"
@@ -17,11 +18,16 @@ namespace foretell {
 // Takes a row; false when it is not one of those that are fitted to. UserError for a wrong cell.
 using TakeRow = std::function<bool(const NamedCells& cells, const CsvRow& row)>;
 
-// Every row of the table, in order. UserError, when all have been read, that names those that
-// `take` refused, with their lines; nothing may be fitted to the others then. What was measured
-// more than once, with times far apart, is taken each time; how many rows and how far apart is
-// said.
+// Every row of the table, in order, but for those that `validate` does not count either by
+// calib/validate/excess_times.yaml and impossible_times.yaml; how many is said. UserError, when all
+// have been read, that names those that `take` refused, with their lines; nothing may be fitted to
+// the others then. What was measured more than once, with times far apart, is taken each time; how
+// many rows and how far apart is said.
 void take_rows(const std::string& path, const TakeRow& take, const Session& session);
+
+// The same of measurements that were imported, which were compared with one another then; their
+// times alone show no excess.
+void take_rows(const MeasuredTable& table, const TakeRow& take, const Session& session);
 
 // The measurement of a row. UserError when it is not above zero.
 Seconds measured_time(const NamedCells& cells, const CsvRow& row);
