@@ -34,16 +34,16 @@ TEST(FittedValues, KernelsHaveFew) {
   EXPECT_LE(count_of("gemm"), 114U);
   EXPECT_LE(count_of("attention"), 202U);
   EXPECT_LE(count_of("attention_block"), 88U);
-  EXPECT_LE(count_of("operator"), 219U);
+  EXPECT_LE(count_of("operator"), 178U);
   EXPECT_LE(count_of("experts"), 103U);
-  EXPECT_LE(count_of("mla"), 89U);
-  EXPECT_LE(count_of("mla_products"), 44U);
-  EXPECT_LE(count_of("state_space"), 78U);
+  EXPECT_LE(count_of("mla"), 70U);
+  EXPECT_LE(count_of("mla_products"), 29U);
+  EXPECT_LE(count_of("state_space"), 50U);
   EXPECT_LE(count_of("collective"), 40U);
-  EXPECT_LE(count_of("expert_exchange"), 34U);
+  EXPECT_LE(count_of("expert_exchange"), 23U);
 }
 
-// The aim is 900 of all kinds. Who adds a value takes another away, or says here why not.
+// Fewer than 900 of all kinds. Who adds a value takes another away, or says here why not.
 TEST(FittedValues, AllKindsTogetherDoNotGrow) {
   std::size_t all = 0;
   for (const char* kind : {"gemm", "attention", "attention_block", "operator", "experts", "mla",
@@ -52,7 +52,7 @@ TEST(FittedValues, AllKindsTogetherDoNotGrow) {
     all += count_of(kind);
   }
   RecordProperty("all", static_cast<int>(all));
-  EXPECT_LE(all, 1011U);
+  EXPECT_LT(all, 900U);
 }
 
 TEST(FittedValues, ATableThatIsLikeAnotherStatesTheFewerPart) {
