@@ -1,6 +1,6 @@
 // config.json of networks of an encoder and a decoder: T5 (1.0: one ReLU layer, tied table), T5 1.1
-// and Flan-T5 (gated GELU, a vocabulary projection of its own), Whisper, BART, mBART, Pegasus, Marian,
-// M2M-100 and NLLB, T5Gemma.
+// and Flan-T5 (gated GELU, a vocabulary projection of its own), Whisper, BART, mBART, Pegasus,
+// Marian, M2M-100 and NLLB, T5Gemma.
 #include <algorithm>
 
 #include "model/base/text.hpp"
@@ -113,9 +113,9 @@ void read_bart_of(JsonFields& fields, const BartDefaults& otherwise, ModelConfig
                    "contradiction: a stack ends in a norm where normalize_before is true");
   }
   if (fields.flag_or("static_position_embeddings", otherwise.sines) != otherwise.sines) {
-    fields.problem("static_position_embeddings", std::string("only ") +
-                                                     (otherwise.sines ? "true" : "false") +
-                                                     " can be imported");
+    fields.problem(
+        "static_position_embeddings",
+        std::string("only ") + (otherwise.sines ? "true" : "false") + " can be imported");
   }
 }
 

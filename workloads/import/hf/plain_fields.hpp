@@ -1,5 +1,5 @@
-// What is known of config.json files as data: fields that change neither which operators run nor how
-// large they are, and architectures that cannot be imported.
+// What is known of config.json files as data: fields that change neither which operators run nor
+// how large they are, and architectures that cannot be imported.
 #pragma once
 
 #include <string>
