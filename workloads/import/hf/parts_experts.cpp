@@ -44,22 +44,21 @@ TensorId dense(PartsContext& context, const std::string& name, TensorId x, std::
   const bool bias = part.bias && part.kind == FeedForwardKind::kDense;
   TensorId wide = kNoId;
   if (part.gated) {
-    TensorId gate = context.linear(name + ".gate", x, width, bias, kept);
-    TensorId up = context.linear(name + ".up", x, width, bias, kept);
-    if (part.adapter_rank > 0) {  // one narrow vector for both
-      const TensorId low =
-          context.linear(name + ".adapter_a" + context.adapter, x, part.adapter_rank, false, true);
-      const auto adapted = [&](const std::string& which, TensorId y) {
-        const TensorId more =
-            context.linear(name + which + ".adapter_b" + context.adapter, low, width, false, true);
-        return block.op(name + which + ".adapted", "Add", {y, more});
-      };
-      gate = adapted(".gate", gate);
-      up = adapted(".up", up);
-    }
+    const TensorId low = part.adapter_rank == 0  // one narrow vector for both
+                             ? kNoId
+                             : context.linear(name + ".adapter_a" + context.adapter, x,
+                                              part.adapter_rank, false, true);
+    const auto product = [&](const std::string& which) {
+      const TensorId y = context.linear(name + which, x, width, bias, kept);
+      if (low == kNoId) return y;
+      const TensorId more =
+          context.linear(name + which + ".adapter_b" + context.adapter, low, width, false, true);
+      return block.op(name + which + ".adapted", "Add", {y, more});
+    };
+    TensorId gate = product(".gate");
     if (part.cuts_gates) gate = without_small(block, name + ".gate", gate);
     gate = activated(block, name + ".activation", gate, part.activation);
-    wide = block.op(name + ".gated", "Mul", {gate, up});
+    wide = block.op(name + ".gated", "Mul", {gate, product(".up")});
   } else {
     wide = activated(block, name + ".activation",
                      context.linear(name + ".up", x, width, bias, kept), part.activation);
