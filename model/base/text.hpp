@@ -18,7 +18,7 @@ std::vector<std::string> split(std::string_view text, char separator);
 std::string join(const std::vector<std::string>& parts, std::string_view separator);
 
 // The text with every word of more than 500 letters cut to its first 60: "aaa… (3000 letters)".
-// What somebody gave is named in an error, not printed whole.
+// An error names what was given, it does not print it whole.
 std::string with_short_words(std::string_view text);
 
 bool starts_with(std::string_view text, std::string_view prefix);

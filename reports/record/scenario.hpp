@@ -5,7 +5,6 @@
 // member and a row here, and the place that reads the member.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -77,15 +76,6 @@ struct Scenario {
   bool exact = false;  // no replay cache, no interpolation
   std::string label;   // anything, to tell runs apart; changes no number
 };
-
-// Groups of --tp parts (GPUs, cores) that a stage of a copy has: for sequences of their own, or for
-// tokens of every prompt.
-inline int groups_of_copy(const Scenario& scenario) {
-  return std::max(1, scenario.attention_dp) * std::max(1, scenario.cp);
-}
-inline int ranks_of_stage(const Scenario& scenario) {
-  return std::max(1, scenario.tp) * groups_of_copy(scenario);
-}
 
 inline constexpr std::int64_t kMaxBatch = 1'000'000;
 inline constexpr std::int64_t kMaxTokens = 10'000'000;
@@ -195,7 +185,7 @@ inline std::vector<RequestField> request_field_rows() {
   using F = RequestField;
   constexpr const char* kAboutGpus = "is about GPUs; leave it out";
   constexpr const char* kGpusAlone = "is modelled on GPUs alone; leave it out";
-  constexpr const char* kNoExpertsApart = "is not modelled on CPUs; leave it out";
+  constexpr const char* kNotOnCpus = "is not modelled on CPUs; leave it out";
   constexpr const char* kNothingCompiled =
       "is about NeuronCores: nothing is compiled for a length here; leave it out";
   return {
@@ -315,25 +305,25 @@ inline std::vector<RequestField> request_field_rows() {
           .range(1, kMaxWays)
           .takes("N")
           .tells(FieldSaid::kAboveOne)
-          .not_on("cpu", "is not modelled on CPUs; leave it out"),
+          .not_on("cpu", kNotOnCpus),
       F{&S::ep, "ep", "ep", "ep {}",
         "groups of GPUs, or of NeuronCores, of a copy that each hold some of the experts"}
           .range(1, kMaxWays)
           .takes("N")
           .tells(FieldSaid::kAboveOne)
-          .not_on("cpu", kNoExpertsApart),
+          .not_on("cpu", kNotOnCpus),
       F{&S::moe_tp, "moe_tp", "moe-tp", "experts tp {}",
         "GPUs, or NeuronCores, that share each expert (default: the rest of a copy)"}
           .range(1, kMaxWays)
           .takes("N")
           .tells(FieldSaid::kAboveOne)
-          .not_on("cpu", kNoExpertsApart),
+          .not_on("cpu", kNotOnCpus),
       F{&S::attention_dp, "attention_dp", "attention-dp", "attention dp {}",
         "groups of --tp GPUs, or NeuronCores, of a copy that each have some of the sequences"}
           .range(1, kMaxWays)
           .takes("N")
           .tells(FieldSaid::kAboveOne)
-          .not_on("cpu", "is not modelled on CPUs; leave it out"),
+          .not_on("cpu", kNotOnCpus),
       F{&S::cp, "cp", "cp", "cp {}",
         "groups of --tp GPUs of a copy that each have some of the tokens of a prompt, and of its "
         "KV cache; or of the tokens of a sample that noise is removed from"}
@@ -355,7 +345,7 @@ inline std::vector<RequestField> request_field_rows() {
         "copies of the most loaded experts, held by the groups of --ep beside one of each"}
           .range(1, kMaxWays)
           .takes("N")
-          .not_on("cpu", kNoExpertsApart),
+          .not_on("cpu", kNotOnCpus),
       F{&S::two_batch, "two_batch", "two-batch", "two batches in turns",
         "two-batch overlap: one half of the batch, or of a prompt, computes while the other "
         "exchanges with other GPUs"}
@@ -367,7 +357,7 @@ inline std::vector<RequestField> request_field_rows() {
         "line "
         "(default: random)"}
           .takes("ROUTING")
-          .not_on("cpu", kNoExpertsApart),
+          .not_on("cpu", kNotOnCpus),
       F{&S::dp, "dp", "dp", "1 copy|{} copies",
         "copies side by side (default: as many as fit the cores)"}
           .range(1, kMaxWays)

@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "model/base/text.hpp"
+#include "reports/record/ranks.hpp"
 #include "reports/render/record_cells.hpp"
 #include "reports/render/record_text.hpp"
 #include "reports/render/si_format.hpp"

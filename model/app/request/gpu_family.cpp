@@ -19,6 +19,7 @@
 #include "model/predict/gpu_call.hpp"
 #include "model/predict/gpu_memory.hpp"
 #include "model/predict/limited_call.hpp"
+#include "reports/record/ranks.hpp"
 #include "workloads/ir/two_batches.hpp"
 
 namespace foretell {

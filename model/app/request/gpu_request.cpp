@@ -16,6 +16,7 @@
 #include "model/config/unit_text.hpp"
 #include "model/mapping/gpu/gpu_precision.hpp"
 #include "model/predict/gemm_rows.hpp"
+#include "reports/record/ranks.hpp"
 
 namespace foretell {
 namespace {

@@ -10,6 +10,7 @@
 
 #include "model/base/errors.hpp"
 #include "model/predict/memory_use.hpp"
+#include "reports/record/ranks.hpp"
 
 namespace foretell {
 namespace {

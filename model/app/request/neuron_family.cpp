@@ -22,6 +22,7 @@
 #include "model/predict/memory_use.hpp"
 #include "model/predict/neuron_call.hpp"
 #include "model/system/simulate.hpp"
+#include "reports/record/ranks.hpp"
 
 namespace foretell {
 namespace {

@@ -14,6 +14,7 @@
 #include "model/base/kept_inputs.hpp"
 #include "model/base/text.hpp"
 #include "model/timing/shared/topology.hpp"
+#include "reports/record/ranks.hpp"
 
 namespace foretell {
 namespace {

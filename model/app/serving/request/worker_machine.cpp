@@ -14,6 +14,7 @@
 #include "model/app/serving/steps/served_network.hpp"
 #include "model/base/errors.hpp"
 #include "model/mapping/gpu/product_kernels.hpp"
+#include "reports/record/ranks.hpp"
 #include "workloads/import/workload.hpp"
 
 namespace foretell {
