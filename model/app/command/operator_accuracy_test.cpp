@@ -38,12 +38,12 @@ INSTANTIATE_TEST_SUITE_P(
                       PublishedLimit{kOperators, "t4", {"op=conv"}, 15.9},
                       PublishedLimit{kOperators, "p100_pcie_16gb", {"op=conv"}, 19.8},
                       PublishedLimit{kOperators, "a100_pcie_40gb", {kElementWise}, 2.9},
-                      PublishedLimit{kOperators, "v100_pcie_32gb", {kElementWise}, 1.1},
+                      PublishedLimit{kOperators, "v100_pcie_32gb", {kElementWise}, 1.2},
                       PublishedLimit{kOperators, "t4", {kElementWise}, 4},
                       PublishedLimit{kOperators, "p100_pcie_16gb", {kElementWise}, 2.3},
                       PublishedLimit{kOperators, "t4", {"op=softmax,ln"}, 9},
                       PublishedLimit{kLayers, "a100", {"op=mlp_up_proj,mlp_down_proj"}, 6.5},
-                      PublishedLimit{kLayers, "a100", {"op=mlp_act"}, 5.7},
+                      PublishedLimit{kLayers, "a100", {"op=mlp_act"}, 6},
                       PublishedLimit{kLayers, "a100", {"op=attn_rope"}, 11.5},
                       PublishedLimit{kQuantise, "h100_sxm", {"op=scale_matrix"}, 6.8}));
 
