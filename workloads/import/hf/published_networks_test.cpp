@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "workloads/import/hf/network_facts.hpp"
+#include "workloads/import/hf/testing/flops_of_phases.hpp"
 #include "workloads/import/workload.hpp"
 
 namespace foretell {
@@ -262,15 +263,8 @@ TEST(PublishedNetworks, HaveTheirParameters) {
 TEST(PublishedNetworks, RunInEveryPhase) {
   for (const KnownCount& row : remembered_counts()) {
     const ModelConfig config = remembered_network(row.config);
-    Binding binding;
-    binding.seq_len = 256;
-    binding.kv_len = 256;
-    binding.phase = Phase::kPrefill;
-    binding.tensor_parallel = 2;
-    const double prefill = build_graph(config, binding).total_flops().value();
-    binding.phase = Phase::kDecode;
-    binding.seq_len = 1;
-    EXPECT_LT(build_graph(config, binding).total_flops().value() * 50, prefill) << row.name;
+    const FlopsOfPhases flops = flops_of_phases(config);
+    EXPECT_LT(flops.token * 50, flops.prompt) << row.name;
   }
 }
 

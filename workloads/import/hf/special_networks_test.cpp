@@ -7,6 +7,7 @@
 
 #include "model/base/errors.hpp"
 #include "workloads/import/hf/network_facts.hpp"
+#include "workloads/import/hf/testing/flops_of_phases.hpp"
 #include "workloads/import/workload.hpp"
 
 namespace foretell {
@@ -108,16 +109,8 @@ TEST(SpecialNetworks, OfTwoStacksHaveTheirParameters) {
 TEST(SpecialNetworks, RunInEveryPhaseAndOnRanks) {
   for (const std::string& text : {kMllama, kGemma3n, kLongcat, kZamba, kOpt}) {
     const ModelConfig config = special_network(text);
-    Binding binding;
-    binding.seq_len = 256;
-    binding.kv_len = 256;
-    binding.phase = Phase::kPrefill;
-    binding.tensor_parallel = 2;
-    const double prefill = build_graph(config, binding).total_flops().value();
-    binding.phase = Phase::kDecode;
-    binding.seq_len = 1;
-    EXPECT_LT(build_graph(config, binding).total_flops().value() * 50, prefill)
-        << config.model_type;
+    const FlopsOfPhases flops = flops_of_phases(config);
+    EXPECT_LT(flops.token * 50, flops.prompt) << config.model_type;
   }
 }
 
