@@ -80,6 +80,23 @@ TEST(AttentionLibrary, WhichTablesStandInDependsOnTheChip) {
   EXPECT_EQ(second("hopper", AttentionPhase::kGeneration), "sglang");
 }
 
+// Kernels written in Triton and those for tensor memory have nothing in common, so that a chip with
+// one takes no factors that were fitted on a chip with the other.
+TEST(AttentionLibrary, WideHeadsTakeNoFactorsOfAnotherKernel) {
+  AttentionShape shape = shape_of(AttentionPhase::kGeneration, 1, 4096, 8, 2);
+  shape.head_dim = 512;
+  for (const std::string library : {"sglang", "vllm"}) {
+    const auto first = [&](const char* architecture) {
+      return attention_tables(architecture, library, {}, shape).front();
+    };
+    EXPECT_EQ(first("hopper"), library + "-triton-wide generation bf16 bf16");
+    EXPECT_EQ(first("ampere"), first("hopper"));
+    const std::vector<std::string> tables = attention_tables("blackwell", library, {}, shape);
+    EXPECT_EQ(tables.front(), library + "-wide generation bf16 bf16");
+    for (const std::string& table : tables) EXPECT_EQ(table.find("triton"), std::string::npos);
+  }
+}
+
 TEST(AttentionLibrary, TilesFollowTheWidthOfAHead) {
   const auto tile = [](const char* architecture, const char* kernels, std::int64_t width,
                        const AttentionType& type) {
@@ -95,7 +112,7 @@ TEST(AttentionLibrary, TilesFollowTheWidthOfAHead) {
   EXPECT_EQ(tile("hopper", "vllm", 128, fp8).keys, 160);
   EXPECT_EQ(tile("ampere", "vllm", 64, bf16).keys, 256);
   EXPECT_EQ(tile("ampere", "vllm", 128, bf16).rows, 64);
-  EXPECT_EQ(tile("hopper", "sglang-wide", 512, bf16).rows, 32);
+  EXPECT_EQ(tile("hopper", "sglang-triton-wide", 512, bf16).rows, 32);
   EXPECT_EQ(tile("hopper", "trtllm", 128, bf16).keys, 64);
   EXPECT_EQ(tile("hopper", "trtllm", 128, fp8).keys, 256);
   EXPECT_EQ(tile("hopper", "trtllm", 256, fp8).keys, 128);

@@ -113,7 +113,7 @@ TEST_P(Attention, WideDataAndAnEncoderTakeLonger) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Kernels, Attention,
-                         ::testing::Values("trtllm", "vllm", "sglang", "vllm-wide",
+                         ::testing::Values("trtllm", "vllm", "sglang", "vllm-triton-wide",
                                            "trtllm-one-head", "sglang-triton"));
 
 // Equal thread blocks: the schedule is whole waves, in closed form.
@@ -211,7 +211,7 @@ TEST(AttentionTiming, HeadsAndWindowsChooseTheKernels) {
   shape.key_heads = 32;
   EXPECT_EQ(attention_kernels("hopper", "trtllm", bf16, shape), "trtllm-one-head");
   shape.head_dim = 512;
-  EXPECT_EQ(attention_kernels("hopper", "vllm", bf16, shape), "vllm-wide");
+  EXPECT_EQ(attention_kernels("hopper", "vllm", bf16, shape), "vllm-triton-wide");
   shape.head_dim = 256;
   shape.window = 1024;
   EXPECT_EQ(attention_kernels("hopper", "sglang", bf16, shape), "sglang-triton");
@@ -311,7 +311,8 @@ TEST(AttentionTiming, TheTilesOfTheLibrariesFitTheChipsThatWereMeasured) {
     roomy.sm.shared_memory_per_cta = roomy.sm.shared_memory = Bytes(1e9);
     roomy.sm.registers = 1 << 24;
     const std::int64_t widest = device.architecture == "ampere" ? 256 : 512;
-    for (const char* kernels : {"trtllm", "trtllm-fp8", "trtllm-one-head", "vllm", "sglang-wide"}) {
+    for (const char* kernels :
+         {"trtllm", "trtllm-fp8", "trtllm-one-head", "vllm", "sglang-wide", "sglang-triton-wide"}) {
       const AttentionLibrary library = attention_library(device.architecture, kernels);
       for (std::int64_t width = 64; width <= widest; width *= 2) {
         for (AttentionShape shape : {prompt(2, 2000), token(64, 2000)}) {
