@@ -18,6 +18,7 @@
 #include "model/base/data_root.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/measured_data.hpp"
+#include "model/config/document.hpp"
 
 namespace foretell {
 namespace {
@@ -203,14 +204,35 @@ std::function<bool(const CsvRow&)> part_test(const TableLayout& layout, const Cs
   return [of, part, is_resolved](const CsvRow& row) { return of(row) == part && is_resolved(row); };
 }
 
+namespace {
+
+bool lies_in(const fs::path& file, const fs::path& folder) {
+  const fs::path root = fs::weakly_canonical(folder);
+  return std::mismatch(root.begin(), root.end(), file.begin(), file.end()).first == root.end();
+}
+
+// Is it one of the folder's files, under whatever path it was given?
+bool is_copy_from(const fs::path& file, const fs::path& folder) {
+  std::error_code error;
+  for (const auto& entry : fs::recursive_directory_iterator(folder, error)) {
+    if (entry.path().filename() == file.filename() &&
+        entry.file_size(error) == fs::file_size(file) &&
+        read_text_file(entry.path()) == read_text_file(file)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
 bool is_project_table(const std::string& path) {
   const fs::path file = fs::weakly_canonical(path);
-  const fs::path folder = measured_data_folder();
-  if (!folder.empty() && file.parent_path() == fs::weakly_canonical(folder / "x").parent_path()) {
-    return true;
-  }
-  const fs::path own = fs::weakly_canonical(data_root() / "calib");
-  return std::mismatch(own.begin(), own.end(), file.begin(), file.end()).first == own.end();
+  std::vector<fs::path> folders = {data_root() / "calib"};
+  if (!measured_data_folder().empty()) folders.push_back(measured_data_folder());
+  return std::any_of(folders.begin(), folders.end(), [&](const fs::path& folder) {
+    return lies_in(file, folder) || (fs::is_regular_file(file) && is_copy_from(file, folder));
+  });
 }
 
 }  // namespace foretell

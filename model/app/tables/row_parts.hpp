@@ -50,8 +50,9 @@ std::function<bool(const CsvRow&)> resolved_test(const TableLayout& layout, cons
 std::function<bool(const CsvRow&)> part_test(const TableLayout& layout, const CsvRow& header,
                                              Part part);
 
-// Does the table lie in the folder that FORETELL_DATA names, or among the data of the project? Only
-// these have a vault that is closed unless it is named; own measurements count whole.
+// Does the table lie in the folder that FORETELL_DATA names or among the data of the project, or is
+// it a copy, name and bytes, of one that does? Only these have a vault that is closed unless it is
+// named; own measurements count whole.
 bool is_project_table(const std::string& path);
 
 }  // namespace foretell

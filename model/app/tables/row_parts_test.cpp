@@ -113,6 +113,12 @@ TEST(RowParts, OnlyTablesOfTheProjectHaveAVault) {
   const std::string kept = before == nullptr ? "" : before;
   setenv("FORETELL_DATA", folder.c_str(), 1);
   EXPECT_TRUE(is_project_table(table.string()));
+  const fs::path elsewhere = fs::path(testing::TempDir()) / "row_parts_elsewhere";
+  fs::create_directories(elsewhere);
+  fs::copy_file(table, elsewhere / "t.csv", fs::copy_options::overwrite_existing);
+  EXPECT_TRUE(is_project_table((elsewhere / "t.csv").string()));
+  std::ofstream(elsewhere / "t.csv") << "gpu,dtype,n,m,k\n";
+  EXPECT_FALSE(is_project_table((elsewhere / "t.csv").string()));
   setenv("FORETELL_DATA", (folder / "other").c_str(), 1);
   EXPECT_FALSE(is_project_table(table.string()));
   setenv("FORETELL_DATA", "", 1);
