@@ -1,7 +1,6 @@
-#include "model/app/command/calibrate/calibrate_area.hpp"
-
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -9,6 +8,7 @@
 #include <vector>
 
 #include "calib/fit/area_fit.hpp"
+#include "model/app/command/calibrate/calibrate_commands.hpp"
 #include "model/app/command/calibrate/fit_output.hpp"
 
 namespace foretell {

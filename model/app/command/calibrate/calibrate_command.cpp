@@ -18,20 +18,9 @@
 #include "hw/spec/cpu/cpu_catalog.hpp"
 #include "hw/spec/gpu/gpu_catalog.hpp"
 #include "hw/spec/shared/catalog.hpp"
-#include "model/app/command/calibrate/calibrate_area.hpp"
-#include "model/app/command/calibrate/calibrate_attention.hpp"
-#include "model/app/command/calibrate/calibrate_block.hpp"
-#include "model/app/command/calibrate/calibrate_collective.hpp"
+#include "model/app/command/calibrate/calibrate_commands.hpp"
 #include "model/app/command/calibrate/calibrate_cpu.hpp"
-#include "model/app/command/calibrate/calibrate_gemm.hpp"
-#include "model/app/command/calibrate/calibrate_import.hpp"
-#include "model/app/command/calibrate/calibrate_intervals.hpp"
-#include "model/app/command/calibrate/calibrate_layer.hpp"
-#include "model/app/command/calibrate/calibrate_measure.hpp"
-#include "model/app/command/calibrate/calibrate_measured.hpp"
-#include "model/app/command/calibrate/calibrate_operator.hpp"
-#include "model/app/command/calibrate/calibrate_power.hpp"
-#include "model/app/command/calibrate/calibrate_transfer.hpp"
+#include "model/app/command/calibrate/calibrate_kernels.hpp"
 #include "model/app/command/calibrate/fit_forecast.hpp"
 #include "model/app/command/calibrate/fit_output.hpp"
 #include "model/app/command/calibrate/fit_report.hpp"
@@ -171,7 +160,7 @@ void check_pool(const FitCommandOptions& options) {
   }
 }
 
-int fit_kernels(const GemmFitCommand& command, const Session& session) {
+int fit_kernels(const KernelFitCommand& command, const Session& session) {
   if (command.table.empty()) return calibrate_gemm(command, session);
   const CsvReader table(command.table);
   const TableLayout layout = recognise_table(table.header(), command.table);
@@ -194,12 +183,12 @@ int fit_kernels(const GemmFitCommand& command, const Session& session) {
 }
 
 // The tables of all chips that the command names, which are prepared one inside the other.
-int pool_kernels(GemmFitCommand command, const Session& session) {
+int pool_kernels(KernelFitCommand command, const Session& session) {
   const std::vector<std::string> devices = split(command.device, ',');
   PooledTasks pooled;
   std::size_t next = 0;
   const std::function<void()> prepare = [&] {
-    GemmFitCommand one = command;
+    KernelFitCommand one = command;
     one.device = devices[next++];
     one.pooled = &pooled;
     pooled.next = next < devices.size() ? prepare : std::function<void()>();
@@ -222,17 +211,17 @@ int fit_device(const FitCommandOptions& options, const Session& session, FitOutp
       throw UserError("--measurements: '" + options.device +
                       "' is neither a CPU nor a GPU; `foretell list devices` shows them");
     }
-    const GemmFitCommand command{
+    const KernelFitCommand command{
         options.device, options.measurements, "",    options.output, options.framework,
         options.dtype,  options.seed,         false, options.jobs,   &output};
     return calibrate_measured(command, session);
   }
   if (GpuCatalog().has_system(options.device) || !options.pool.empty()) {
-    const GemmFitCommand command{options.device,   options.table,        options.plan,
-                                 options.output,   options.framework,    options.dtype,
-                                 options.seed,     options.keep_factors, options.jobs,
-                                 &output,          options.only_sharing, options.pool,
-                                 options.pool_mean};
+    const KernelFitCommand command{options.device,   options.table,        options.plan,
+                                   options.output,   options.framework,    options.dtype,
+                                   options.seed,     options.keep_factors, options.jobs,
+                                   &output,          options.only_sharing, options.pool,
+                                   options.pool_mean};
     return options.pool.empty() ? fit_kernels(command, session) : pool_kernels(command, session);
   }
   const FitPlan plan = plan_for(options);

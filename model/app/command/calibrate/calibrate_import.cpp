@@ -1,5 +1,3 @@
-#include "model/app/command/calibrate/calibrate_import.hpp"
-
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -9,6 +7,7 @@
 
 #include "calib/import/check_measurements.hpp"
 #include "calib/import/read_measurements.hpp"
+#include "model/app/command/calibrate/calibrate_commands.hpp"
 #include "model/app/command/calibrate/readable_rows.hpp"
 #include "model/app/request/request_fields.hpp"
 #include "model/base/errors.hpp"

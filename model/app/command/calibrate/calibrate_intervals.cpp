@@ -1,11 +1,9 @@
-#include "model/app/command/calibrate/calibrate_intervals.hpp"
-
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 #include <deque>
-#include <filesystem>
 #include <map>
 #include <memory>
 #include <set>
@@ -20,9 +18,9 @@
 #include "calib/validate/table_kind.hpp"
 #include "hw/spec/neuron/sdk_version.hpp"
 #include "hw/spec/shared/catalog.hpp"
+#include "model/app/command/calibrate/calibrate_commands.hpp"
 #include "model/app/command/calibrate/left_out_networks.hpp"
-#include "model/app/command/calibrate/published_intervals.hpp"
-#include "model/app/command/calibrate/served_intervals.hpp"
+#include "model/app/command/calibrate/row_intervals.hpp"
 #include "model/app/request/intervals.hpp"
 #include "model/app/request/parallel_predict.hpp"
 #include "model/app/request/request_fields.hpp"
@@ -39,8 +37,6 @@
 
 namespace foretell {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr const char* kNetworks = "networks";
 constexpr const char* kServing = "serving";
@@ -298,11 +294,7 @@ int calibrate_intervals(const IntervalOptions& options, const Session& session) 
   }
   session.say(fmt::format("foretell: all together hold {:.1f} % of a group left out, {} groups",
                           100 * held / static_cast<double>(groups), groups));
-  const fs::path path = options.output.empty()
-                            ? data_root() / "calib" / "validate" / "next_network.yaml"
-                            : fs::path(options.output);
-  write_text(path.string(), text);
-  session.say("foretell: intervals written to " + path.string());
+  write_intervals(options.output, "next_network.yaml", text, session);
   return kSuccess;
 }
 
@@ -312,14 +304,10 @@ int calibrate_any_intervals(const IntervalOptions& options, const Session& sessi
         "--device: is of --kind networks; intervals of services and of published networks are of "
         "all devices, and --where gpu=NAME takes one");
   }
-  if (options.kind == kPublished) {
-    calibrate_published_intervals(
-        {options.table, options.where, options.output, parse_jobs(options.jobs)}, session);
-    return kSuccess;
-  }
-  if (options.kind == kServing) {
-    calibrate_served_intervals(
-        {options.table, options.where, options.output, parse_jobs(options.jobs)}, session);
+  if (options.kind == kPublished || options.kind == kServing) {
+    const auto calibrate =
+        options.kind == kPublished ? calibrate_published_intervals : calibrate_served_intervals;
+    calibrate({options.table, options.where, options.output, parse_jobs(options.jobs)}, session);
     return kSuccess;
   }
   if (options.kind != kNetworks) {
@@ -333,6 +321,14 @@ int calibrate_any_intervals(const IntervalOptions& options, const Session& sessi
 }
 
 }  // namespace
+
+void write_intervals(const std::string& output, const char* file, const std::string& text,
+                     const Session& session) {
+  const std::string path =
+      output.empty() ? (data_root() / "calib" / "validate" / file).string() : output;
+  write_text(path, text);
+  session.say("foretell: intervals written to " + path);
+}
 
 void add_intervals_command(CLI::App& calibrate, Session& session) {
   const auto options = std::make_shared<IntervalOptions>();

@@ -1,5 +1,3 @@
-#include "model/app/command/calibrate/calibrate_measure.hpp"
-
 #include <fmt/format.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -9,6 +7,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "model/app/command/calibrate/calibrate_commands.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
 
@@ -67,8 +66,8 @@ std::vector<std::string> arguments_of(const MeasureCommandOptions& options) {
   return arguments;
 }
 
-}  // namespace
-
+// Runs foretell_measure_<device>, from the folder of this program or from PATH, with the arguments
+// and returns its exit code. UserError that says how it is built when it is not there.
 int run_measuring_program(const std::string& device, const std::vector<std::string>& arguments) {
   const std::vector<std::string>& known = measured_devices();
   if (std::find(known.begin(), known.end(), device) == known.end()) {
@@ -100,6 +99,8 @@ int run_measuring_program(const std::string& device, const std::vector<std::stri
   if (WEXITSTATUS(status) == kNotStarted) throw UserError(program + " cannot be started");
   return WEXITSTATUS(status);
 }
+
+}  // namespace
 
 void add_measure_command(CLI::App& calibrate, Session& session) {
   const auto options = std::make_shared<MeasureCommandOptions>();

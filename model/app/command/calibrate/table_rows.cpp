@@ -132,6 +132,11 @@ Seconds measured_time(const NamedCells& cells, const CsvRow& row) {
   return Seconds(*us * kMicrosecond);
 }
 
+GpuDeviceSpec device_to_fit(const KernelFitCommand& command) {
+  const GpuCatalog catalog;
+  return catalog.load(catalog.find_device(command.device)).spec.device;
+}
+
 bool DeviceNames::is_device(const std::string& name) {
   const auto [known, is_new] = known_.emplace(name, false);
   if (is_new) {
@@ -141,7 +146,7 @@ bool DeviceNames::is_device(const std::string& name) {
   return known->second;
 }
 
-bool asks_for(const GemmFitCommand& command, DeviceNames& names, const NamedCells& cells,
+bool asks_for(const KernelFitCommand& command, DeviceNames& names, const NamedCells& cells,
               const CsvRow& row, const char* dtype) {
   const auto is_asked = [&](const std::string& asked, const char* column) {
     return asked.empty() || cells.text(row, column) == asked;

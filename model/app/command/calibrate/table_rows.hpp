@@ -7,7 +7,8 @@
 #include <utility>
 
 #include "calib/import/read_measurements.hpp"
-#include "model/app/command/calibrate/calibrate_gemm.hpp"
+#include "hw/spec/gpu/gpu_spec.hpp"
+#include "model/app/command/calibrate/calibrate_kernels.hpp"
 #include "model/app/tables/kernel_rows.hpp"
 #include "model/app/terminal/session.hpp"
 #include "model/base/units.hpp"
@@ -32,6 +33,9 @@ void take_rows(const MeasuredTable& table, const TakeRow& take, const Session& s
 // The measurement of a row. UserError when it is not above zero.
 Seconds measured_time(const NamedCells& cells, const CsvRow& row);
 
+// The device that the command names. UserError for one that is not known.
+GpuDeviceSpec device_to_fit(const KernelFitCommand& command);
+
 // Is a name that a table gives a GPU that of the device?
 class DeviceNames {
  public:
@@ -44,7 +48,7 @@ class DeviceNames {
 };
 
 // Is a row of the device, the library and the type that the command names? `dtype`: its column.
-bool asks_for(const GemmFitCommand& command, DeviceNames& names, const NamedCells& cells,
+bool asks_for(const KernelFitCommand& command, DeviceNames& names, const NamedCells& cells,
               const CsvRow& row, const char* dtype);
 
 // "up to 4K" by powers of eight: which rows are about as large.
