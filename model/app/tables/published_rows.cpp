@@ -11,6 +11,7 @@
 #include "model/app/request/request_fields.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
+#include "model/config/node_text.hpp"
 
 namespace foretell {
 namespace {
@@ -100,7 +101,7 @@ PublishedRows::Rule PublishedRows::read_rule(const Node& node) {
   node.only_keys({"when", "set", "replace", "share", "times", "network", "refuse", "why"}, "rules");
   Rule rule;
   for (const MapEntry& entry : node.required("when", "rules").entries) {
-    Condition condition{entry.key, read_words(entry.value, "when." + entry.key)};
+    Condition condition{entry.key, texts_at(entry.value, "when." + entry.key)};
     if (!condition.patterns.empty() && condition.patterns.front() == kNot) {
       condition.negated = true;
       condition.patterns.erase(condition.patterns.begin());
