@@ -10,6 +10,7 @@
 #include "calib/fit/area_fit.hpp"
 #include "model/app/command/calibrate/calibrate_commands.hpp"
 #include "model/app/command/calibrate/fit_output.hpp"
+#include "model/app/terminal/options.hpp"
 
 namespace foretell {
 namespace {
@@ -66,8 +67,7 @@ void add_area_command(CLI::App& calibrate, Session& session) {
       "densities of processes that are chosen. Writes nothing.\nExample:\n"
       "  foretell calibrate area");
   add_fit_format_option(*command, *format);
-  command->callback(
-      [format, &session] { session.action = [format] { return calibrate_area(*format); }; });
+  set_action(*command, session, [format] { return calibrate_area(*format); });
 }
 
 }  // namespace foretell

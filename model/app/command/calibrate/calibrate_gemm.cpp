@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <filesystem>
 #include <map>
 #include <memory>
 #include <set>
@@ -15,13 +14,10 @@
 #include "model/app/tables/kernel_rows.hpp"
 #include "model/app/tables/row_parts.hpp"
 #include "model/base/errors.hpp"
-#include "model/base/measured_data.hpp"
 #include "model/base/text.hpp"
 
 namespace foretell {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr const char* kProductTableName = "gpu_gemm.csv.gz";
 constexpr const char* kProductSplit =
@@ -33,18 +29,6 @@ struct Product {
   GemmL2State l2;
 };
 using ProductTable = KernelTable<Product>;
-
-std::string table_path(const std::string& given) {
-  if (!given.empty()) return given;
-  const fs::path folder = measured_data_folder();
-  if (folder.empty()) {
-    throw UserError(
-        fmt::format("no measurements: give --table FILE, or let FORETELL_DATA name the "
-                    "folder that holds {}",
-                    kProductTableName));
-  }
-  return (folder / kProductTableName).string();
-}
 
 // What a product found in L2: as the row says, else as its library is measured.
 GemmL2State l2_state(const NamedCells& cells, const CsvRow& row, const GpuDeviceSpec& device,
@@ -151,7 +135,7 @@ int calibrate_gemm(const KernelFitCommand& command, const Session& session) {
   DeviceNames names(device.id);
   KernelTables<Product> tables;
   take_rows(
-      table_path(command.table),
+      table_or(command.table, kProductTableName),
       [&](const NamedCells& cells, const CsvRow& row) {
         if (!names.is_device(cells.text(row, "gpu"))) return false;
         if (gemm_part(cells.count(row, "n", 1, kMaxGemmSide),

@@ -29,6 +29,7 @@
 #include "model/app/tables/row_filter.hpp"
 #include "model/app/tables/row_parts.hpp"
 #include "model/app/tables/table_request.hpp"
+#include "model/app/terminal/options.hpp"
 #include "model/app/terminal/output.hpp"
 #include "model/base/data_root.hpp"
 #include "model/base/errors.hpp"
@@ -342,36 +343,23 @@ void add_intervals_command(CLI::App& calibrate, Session& session) {
       "--device trainium1\n"
       "  foretell calibrate intervals --kind serving --table serving_points.csv.gz --where "
       "usable=1");
-  command
-      ->add_option(
-          "--kind", options->kind,
-          "what was measured: networks (default) on NeuronCores, published ones on GPUs, or "
-          "serving for served points")
-      ->type_name("KIND");
-  command->add_option("--table", options->table, "CSV of measured networks or served points")
+  add_option(*command, "--kind", options->kind, "KIND",
+             "what was measured: networks (default) on NeuronCores, published ones on GPUs, or "
+             "serving for served points");
+  add_option(*command, "--table", options->table, "FILE",
+             "CSV of measured networks or served points")
       ->transform(measured_table)
-      ->type_name("FILE")
       ->required();
-  command
-      ->add_option("--where", options->where,
-                   "COLUMN=VALUE[,VALUE][,COLUMN=VALUE]: rows with one of these values in each "
-                   "column")
-      ->type_name("CONDITION")
-      ->allow_extra_args(false)
-      ->take_all();
-  command
-      ->add_option("--device", options->devices,
-                   "networks: device whose rows count; repeat for more")
-      ->type_name("DEVICE")
-      ->allow_extra_args(false)
-      ->take_all();
-  command->add_option("-o,--output", options->output, "file (default: where the program reads it)")
-      ->type_name("FILE");
-  command->add_option("--jobs", options->jobs, "processes (default: one per processor)")
-      ->type_name("N");
-  command->callback([options, &session] {
-    session.action = [options, &session] { return calibrate_any_intervals(*options, session); };
-  });
+  add_repeated_option(*command, "--where", options->where, "CONDITION",
+                      "COLUMN=VALUE[,VALUE][,COLUMN=VALUE]: rows with one of these values in each "
+                      "column");
+  add_repeated_option(*command, "--device", options->devices, "DEVICE",
+                      "networks: device whose rows count; repeat for more");
+  add_option(*command, "-o,--output", options->output, "FILE",
+             "file (default: where the program reads it)");
+  add_option(*command, "--jobs", options->jobs, "N", "processes (default: one per processor)");
+  set_action(*command, session,
+             [options, &session] { return calibrate_any_intervals(*options, session); });
 }
 
 }  // namespace foretell

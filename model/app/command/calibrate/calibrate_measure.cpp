@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "model/app/command/calibrate/calibrate_commands.hpp"
+#include "model/app/terminal/options.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
 
@@ -113,21 +114,15 @@ void add_measure_command(CLI::App& calibrate, Session& session) {
       "Example:\n"
       "  foretell calibrate measure --device cuda --quick -o h100.jsonl");
   command->add_option("--device", options->device, "what to measure: cuda or cpu")->required();
-  command
-      ->add_option("-o,--output", options->output,
-                   "file of records, a line of JSON each (default: measurements.jsonl)")
-      ->type_name("FILE");
+  add_option(*command, "-o,--output", options->output, "FILE",
+             "file of records, a line of JSON each (default: measurements.jsonl)");
   command->add_flag("--quick", options->quick, "about a tenth of the points");
-  command->add_option("--ops", options->ops, "only these operators, with commas between")
-      ->type_name("LIST");
-  command->add_option("--dtypes", options->dtypes, "only these types, with commas between")
-      ->type_name("LIST");
+  add_option(*command, "--ops", options->ops, "LIST", "only these operators, with commas between");
+  add_option(*command, "--dtypes", options->dtypes, "LIST",
+             "only these types, with commas between");
   command->add_option("more", options->more, "after --: options of the program that measures");
-  command->callback([options, &session] {
-    session.action = [options] {
-      return run_measuring_program(options->device, arguments_of(*options));
-    };
-  });
+  set_action(*command, session,
+             [options] { return run_measuring_program(options->device, arguments_of(*options)); });
 }
 
 }  // namespace foretell

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <filesystem>
 #include <optional>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "model/app/tables/excess_times.hpp"
 #include "model/app/tables/impossible_times.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/measured_data.hpp"
 
 namespace foretell {
 namespace {
@@ -82,6 +84,18 @@ class LeftOutOfFit {
 };
 
 }  // namespace
+
+std::string table_or(const std::string& given, const char* name) {
+  if (!given.empty()) return given;
+  const std::filesystem::path folder = measured_data_folder();
+  if (folder.empty()) {
+    throw UserError(
+        fmt::format("no measurements: give --table FILE, or let FORETELL_DATA name the folder that "
+                    "holds {}",
+                    name));
+  }
+  return (folder / name).string();
+}
 
 void take_rows(const MeasuredTable& table, const TakeRow& take, const Session& session) {
   const NamedCells cells(table.header);

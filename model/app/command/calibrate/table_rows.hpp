@@ -16,6 +16,10 @@
 
 namespace foretell {
 
+// The table that is given, else the one of that name among the measured data. UserError where it is
+// not known where these are.
+std::string table_or(const std::string& given, const char* name);
+
 // Takes a row; false when it is not one of those that are fitted to. UserError for a wrong cell.
 using TakeRow = std::function<bool(const NamedCells& cells, const CsvRow& row)>;
 
