@@ -9,6 +9,7 @@
 #include "hw/spec/shared/catalog.hpp"
 #include "hw/spec/shared/kernel_rules.hpp"
 #include "model/app/request/request_fields.hpp"
+#include "model/app/tables/row_filter.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
 #include "model/config/node_text.hpp"
@@ -72,7 +73,7 @@ std::string filled_in(const std::string& text, const CellMap& published) {
 
 std::optional<PublishedRows> PublishedRows::load(const std::vector<std::string>& columns) {
   for (const auto& [column, recipe] : kRecipes) {
-    if (std::find(columns.begin(), columns.end(), column) == columns.end()) continue;
+    if (!has_column(columns, column)) continue;
     return read(load_document(hw_folder() / recipe, std::string("hw/") + recipe));
   }
   return std::nullopt;

@@ -18,19 +18,18 @@ constexpr char kNextPart = '=';  // "pred_us=1.5", "latency_us=1.2=1.8"
 }  // namespace
 
 std::string prediction_line(const RowPrediction& prediction) {
-  if (!prediction.error.empty()) {
-    std::string line = kRefused + prediction.error;
-    std::replace(line.begin(), line.end(), '\n', ' ');
-    return line;
+  std::string line = kRefused + prediction.error;
+  if (prediction.error.empty()) {
+    line = kGoodTag + prediction.parts + kNextField + prediction.note + kNextField +
+           to_text(prediction.least_call_ms);
+    for (const auto& [column, value] : prediction.values)
+      line += kNextField + column + kNextPart + to_text(value);
+    for (const auto& [column, interval] : prediction.intervals) {
+      line += kNextField + column + kNextPart + to_text(interval.low) + kNextPart +
+              to_text(interval.high);
+    }
   }
-  std::string line = kGoodTag + prediction.parts + kNextField + prediction.note + kNextField +
-                     to_text(prediction.least_call_ms);
-  for (const auto& [column, value] : prediction.values)
-    line += kNextField + column + kNextPart + to_text(value);
-  for (const auto& [column, interval] : prediction.intervals) {
-    line += kNextField + column + kNextPart + to_text(interval.low) + kNextPart +
-            to_text(interval.high);
-  }
+  std::replace(line.begin(), line.end(), '\n', ' ');
   return line;
 }
 

@@ -18,8 +18,8 @@ struct RowPrediction {
   double least_call_ms = 0;                        // below which no machine can be; 0: not known
 };
 
-// All but `texts` as one line, as worker processes send it, and back. Line breaks of an error
-// become spaces; other texts have none, and no tabs.
+// All but `texts` as one line, as worker processes send it, and back. Line breaks become spaces;
+// what goes with a prediction has no tabs.
 std::string prediction_line(const RowPrediction& prediction);
 RowPrediction prediction_of_line(const std::string& line);
 

@@ -1,8 +1,8 @@
 #include "model/app/tables/serving_batch.hpp"
 
-#include <algorithm>
 #include <utility>
 
+#include "model/app/tables/row_filter.hpp"
 #include "model/app/tables/serve_many.hpp"
 #include "model/base/errors.hpp"
 
@@ -49,8 +49,7 @@ ServingBatch::ServingBatch(const CsvRow& header, Predictor predict, Request defa
       sink_(std::move(sink)),
       progress_(std::move(progress)),
       recipes_(Recipes::load()) {
-  if (std::find(header_.begin(), header_.end(), "measured_kind") != header_.end())
-    runs_ = ServedRuns::load();
+  if (has_column(header_, "measured_kind")) runs_ = ServedRuns::load();
 }
 
 RowPrediction ServingBatch::predict(const PendingPoint& point, const ServeSummary& summary) const {
