@@ -80,10 +80,6 @@ class Fitter {
     return data_loss(log_residuals(problem, x), weights_, problem.noise) + belief_loss(x);
   }
 
-  static Box box_of(const FitProblem& problem) {
-    return {lower_corner(problem), upper_corner(problem)};
-  }
-
   // The box within `reach` of a point.
   static Box around(const Point& at, double reach, Box box) {
     for (std::size_t j = 0; j < at.size(); ++j) {
@@ -166,17 +162,16 @@ class Fitter {
   }
 
   Minimum search_from_starts() {
-    const Point low = lower_corner(full_);
-    const Point high = upper_corner(full_);
+    const Box box = box_of(full_);
     Random random(options_.seed);
     const FitProblem problem = reduced();
     std::vector<Minimum> minima;
     for (int s = 0; s < options_.starts; ++s) {
-      Point start(low.size(), 0.0);
+      Point start(box.low.size(), 0.0);
       if (s > 0) {
         for (std::size_t j = 0; j < start.size(); ++j) {
-          const double from = std::max(low[j], -kStartSpread);
-          const double to = std::min(high[j], kStartSpread);
+          const double from = std::max(box.low[j], -kStartSpread);
+          const double to = std::min(box.high[j], kStartSpread);
           start[j] = from + random.uniform() * (to - from);
         }
       }

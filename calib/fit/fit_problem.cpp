@@ -47,20 +47,13 @@ std::vector<double> weights_of(const std::vector<Observation>& observations) {
   return weights;
 }
 
-Point lower_corner(const FitProblem& problem) {
-  Point corner;
+Box box_of(const FitProblem& problem) {
+  Box box;
   for (const FreeFactor& factor : problem.factors) {
-    corner.push_back((factor.low - factor.prior) / factor.width);
+    box.low.push_back((factor.low - factor.prior) / factor.width);
+    box.high.push_back((factor.high - factor.prior) / factor.width);
   }
-  return corner;
-}
-
-Point upper_corner(const FitProblem& problem) {
-  Point corner;
-  for (const FreeFactor& factor : problem.factors) {
-    corner.push_back((factor.high - factor.prior) / factor.width);
-  }
-  return corner;
+  return box;
 }
 
 std::vector<double> values_at(const FitProblem& problem, const Point& point) {

@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "calib/fit/minimise.hpp"
 #include "calib/fit/plan.hpp"
 
 namespace foretell {
@@ -51,8 +52,8 @@ void check_problem(const FitProblem& problem);
 
 std::vector<double> weights_of(const std::vector<Observation>& observations);
 
-Point lower_corner(const FitProblem& problem);
-Point upper_corner(const FitProblem& problem);
+// How far the factors may go, scaled.
+Box box_of(const FitProblem& problem);
 std::vector<double> values_at(const FitProblem& problem, const Point& point);
 
 // ln(predicted / measured). InternalError when the forecast has another length or a prediction is

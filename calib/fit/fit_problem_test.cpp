@@ -48,8 +48,8 @@ TEST(FitLoss, OneWidthFromThePriorCostsHalf) {
 TEST(FitProblem, ResidualsAreZeroAtTheTruth) {
   const FitProblem problem = rate_problem(1.5, 0.8);
   for (const double residual : log_residuals(problem, {1, 0.4})) EXPECT_NEAR(residual, 0, 1e-12);
-  EXPECT_THAT(lower_corner(problem), ElementsAre(-1.8, 0));
-  EXPECT_THAT(values_at(problem, upper_corner(problem)), ElementsAre(4, 20));
+  EXPECT_THAT(box_of(problem).low, ElementsAre(-1.8, 0));
+  EXPECT_THAT(values_at(problem, box_of(problem).high), ElementsAre(4, 20));
 }
 
 TEST(FitProblem, RefusesTimesThatCannotBe) {

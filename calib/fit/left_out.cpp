@@ -14,7 +14,7 @@ std::vector<std::vector<double>> moved_without(const FitProblem& problem, const 
   std::vector<std::vector<double>> moved;
   if (left_out.empty()) return moved;
   const Linearisation line = linearise(problem, at, kSlopeStep, Differences::kForward);
-  const Box box{lower_corner(problem), upper_corner(problem)};
+  const Box box = box_of(problem);
   const Point centre(at.size(), 0.0);
   const Point of_all =
       minimise_linear(problem, line, weights_of(problem.observations), centre, box);

@@ -9,6 +9,7 @@
 #include "model/base/errors.hpp"
 #include "model/config/document.hpp"
 #include "model/config/node_number.hpp"
+#include "model/config/node_text.hpp"
 #include "model/config/problems.hpp"
 
 namespace foretell {
@@ -20,9 +21,7 @@ std::vector<std::string> read_names(const Node& list, const std::string& path) {
   if (!list.is_list() || list.items.empty()) {
     throw UserError(fmt::format("{}: {}: expected a list of devices", list.where(), path));
   }
-  std::vector<std::string> names;
-  for (const Node& item : list.items) names.push_back(item.as_text(path));
-  return names;
+  return item_texts(list, path);
 }
 
 double read_value(const Node& factor, const std::string& name, const char* key,

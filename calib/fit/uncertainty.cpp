@@ -41,8 +41,7 @@ std::map<std::string, std::vector<std::string>> configurations_of(const FitProbl
 
 Linearisation linearise(const FitProblem& problem, const Point& at, double step,
                         Differences differences) {
-  const Point low = lower_corner(problem);
-  const Point high = upper_corner(problem);
+  const Box box = box_of(problem);
   Linearisation line;
   line.at = at;
   line.residuals = log_residuals(problem, at);
@@ -50,9 +49,9 @@ Linearisation linearise(const FitProblem& problem, const Point& at, double step,
   for (std::size_t j = 0; j < at.size(); ++j) {
     Point below = at;
     Point above = at;
-    above[j] = std::min(high[j], at[j] + step);
+    above[j] = std::min(box.high[j], at[j] + step);
     const bool is_central = differences == Differences::kCentral;
-    if (is_central || above[j] <= at[j]) below[j] = std::max(low[j], at[j] - step);
+    if (is_central || above[j] <= at[j]) below[j] = std::max(box.low[j], at[j] - step);
     const auto residuals_at = [&](const Point& point) {
       return point[j] == at[j] ? line.residuals : log_residuals(problem, point);
     };
@@ -94,7 +93,7 @@ std::vector<Point> bootstrap(const FitProblem& problem, const Linearisation& lin
                              std::uint64_t seed) {
   const std::vector<double> weights = weights_of(problem.observations);
   const auto configurations = configurations_of(problem);
-  const Box box{lower_corner(problem), upper_corner(problem)};
+  const Box box = box_of(problem);
   Random random(seed);
   std::vector<Point> samples;
   for (int s = 0; s < count; ++s) {

@@ -33,23 +33,30 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return last[b.size()];
 }
 
+// The shortest candidate that is meant, the first of equally short ones; "" for none.
+template <class Meant>
+std::string shortest(const std::vector<std::string>& candidates, const Meant& is_meant) {
+  std::string found;
+  for (const std::string& candidate : candidates) {
+    const bool is_shorter = found.empty() || candidate.size() < found.size();
+    if (is_shorter && is_meant(candidate)) found = candidate;
+  }
+  return found;
+}
+
 // The shortest name that has the given one in it, at its beginning if there is one: "bert" finds
 // "bert-base-uncased" rather than "albert-base".
 std::string shortest_holding(const std::string& wanted,
                              const std::vector<std::string>& candidates) {
   constexpr std::size_t kTellingPart = 3;
-  const std::string* best = nullptr;
-  std::pair<bool, std::size_t> best_rank;  // not at the beginning, letters
-  if (wanted.size() < kTellingPart) return {};
-  for (const std::string& candidate : candidates) {
-    const std::size_t place = to_lower(candidate).find(wanted);
-    if (place == std::string::npos) continue;
-    const std::pair<bool, std::size_t> rank(place > 0, candidate.size());
-    if (best != nullptr && rank >= best_rank) continue;
-    best = &candidate;
-    best_rank = rank;
-  }
-  return best == nullptr ? std::string{} : *best;
+  if (wanted.size() < kTellingPart) return "";
+  const std::string begun = shortest(candidates, [&wanted](const std::string& candidate) {
+    return starts_with(to_lower(candidate), wanted);
+  });
+  if (!begun.empty()) return begun;
+  return shortest(candidates, [&wanted](const std::string& candidate) {
+    return to_lower(candidate).find(wanted) != std::string::npos;
+  });
 }
 
 // The name with the most words all of which are in the given one: "A100-SXM4-80GB" has "a100-sxm",
@@ -75,35 +82,24 @@ std::string longest_within(const std::string& wanted, const std::vector<std::str
 // "bert-base-uncased".
 std::string shortest_begun(const std::string& wanted, const std::vector<std::string>& candidates) {
   const std::vector<std::string> given = words_of(wanted);
-  std::string shortest;
-  if (given.size() < 2) return shortest;
-  for (const std::string& candidate : candidates) {
+  if (given.size() < 2) return "";
+  return shortest(candidates, [&given](const std::string& candidate) {
     const std::vector<std::string> words = words_of(candidate);
-    if (words.size() < given.size() || !std::equal(given.begin(), given.end(), words.begin()))
-      continue;
-    if (shortest.empty() || candidate.size() < shortest.size()) shortest = candidate;
-  }
-  return shortest;
+    return words.size() >= given.size() && std::equal(given.begin(), given.end(), words.begin());
+  });
 }
 
-std::string letters_of(std::string_view name) {
-  std::string letters;
-  for (const std::string& word : words_of(name)) letters += word;
-  return letters;
-}
+std::string letters_of(std::string_view name) { return join(words_of(name), ""); }
 
 // The shortest name that begins so but for what stands between its words: "llama3" begins
 // "Llama-3-8B".
 std::string shortest_spelt(std::string_view given, const std::vector<std::string>& candidates) {
   constexpr std::size_t kLeast = 4;  // letters that tell something
   const std::string letters = letters_of(given);
-  std::string shortest;
-  if (letters.size() < kLeast) return shortest;
-  for (const std::string& candidate : candidates) {
-    if (!starts_with(letters_of(candidate), letters)) continue;
-    if (shortest.empty() || candidate.size() < shortest.size()) shortest = candidate;
-  }
-  return shortest;
+  if (letters.size() < kLeast) return "";
+  return shortest(candidates, [&letters](const std::string& candidate) {
+    return starts_with(letters_of(candidate), letters);
+  });
 }
 
 // The shortest name that begins with the first two runs of the given one and has the others in
@@ -111,9 +107,8 @@ std::string shortest_spelt(std::string_view given, const std::vector<std::string
 std::string shortest_skipping(std::string_view given, const std::vector<std::string>& candidates) {
   constexpr std::size_t kFirst = 2;
   const std::vector<std::string> wanted = runs_of(given);
-  std::string shortest;
-  if (wanted.size() < kFirst) return shortest;
-  for (const std::string& candidate : candidates) {
+  if (wanted.size() < kFirst) return "";
+  return shortest(candidates, [&wanted](const std::string& candidate) {
     const std::vector<std::string> runs = runs_of(candidate);
     std::size_t found = 0;
     for (std::size_t i = 0; i < runs.size() && found < wanted.size(); ++i) {
@@ -123,10 +118,8 @@ std::string shortest_skipping(std::string_view given, const std::vector<std::str
         break;
       }
     }
-    if (found < wanted.size()) continue;
-    if (shortest.empty() || candidate.size() < shortest.size()) shortest = candidate;
-  }
-  return shortest;
+    return found == wanted.size();
+  });
 }
 
 // "; there are bert-base-cased and bert-base-uncased", the shortest first; "" for none.

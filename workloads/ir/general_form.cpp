@@ -4,19 +4,14 @@
 #include <cmath>
 #include <string>
 #include <utility>
-#include <variant>
 
 #include "model/base/errors.hpp"
+#include "workloads/ir/attributes.hpp"
 
 namespace foretell {
 namespace {
 
 using Attributes = std::map<std::string, Attribute>;
-
-std::int64_t whole_or_zero(const Op& op, const char* name) {
-  const auto found = op.attributes.find(name);
-  return found == op.attributes.end() ? 0 : std::get<std::int64_t>(found->second);
-}
 
 class Rewriter {
  public:
@@ -115,7 +110,7 @@ class Rewriter {
   // The rows of the keys that an indexer chose for one token.
   TensorId chosen_rows(const Op& op, const std::string& name, TensorId keys) {
     const Shape shape = to_.tensor(keys).shape;
-    const std::int64_t selected = whole_or_zero(op, "selected");
+    const std::int64_t selected = integer_of(op, "selected", 0);
     const bool one = from_.tensor(op.inputs[0]).shape[2] == 1;
     if (!one || selected == 0 || selected >= shape[2]) return keys;
     return add(op.name + name, "Slice", {keys},
@@ -141,7 +136,7 @@ class Rewriter {
         add(op.name + ".scores", "MatMul", {q, k}, {{"transpose_b", std::int64_t{1}}});
     const double scale = 1.0 / std::sqrt(static_cast<double>(queries[3]));
     scores = add(op.name + ".scale", "Mul", {scores}, {{"scalar", scale}});
-    const bool causal = whole_or_zero(op, "causal") != 0 && keys[2] >= queries[2];
+    const bool causal = integer_of(op, "causal", 0) != 0 && keys[2] >= queries[2];
     if (causal)
       scores = add(op.name + ".mask", "CausalMask", {scores}, {{"offset", keys[2] - queries[2]}});
     const TensorId weights =
@@ -159,11 +154,11 @@ class Rewriter {
 
   void route(const Op& op) {
     TensorId scores = known(op.inputs[0]);
-    const bool softmax = std::get<std::string>(op.attributes.at("function")) == "softmax";
+    const bool softmax = text_of(op, "function") == "softmax";
     scores = softmax ? add(op.name + ".softmax", "Softmax", {scores}, {{"axis", std::int64_t{-1}}})
                      : add(op.name + ".sigmoid", "Sigmoid", {scores});
     if (op.inputs.size() > 1) scores = add(op.name + ".bias", "Add", {scores, known(op.inputs[1])});
-    const TensorId best = add(op.name + ".top", "TopK", {scores}, {{"k", whole_or_zero(op, "k")}});
+    const TensorId best = add(op.name + ".top", "TopK", {scores}, {{"k", integer_of(op, "k", 0)}});
     const TensorId sum = add(op.name + ".sum", "ReduceSum", {best},
                              {{"axis", std::int64_t{-1}}, {"keep_dims", std::int64_t{1}}});
     place(op.outputs[0]) = add(op.name + ".normalise", "Div", {best, sum});
@@ -180,16 +175,14 @@ class Rewriter {
   // How the tokens spread over the experts of a rank.
   Attributes spread_of(const Op& op) const {
     const Shape& choice = from_.tensor(op.inputs[2]).shape;
-    const auto routing = op.attributes.find("routing");
     RoutedTokens routed;
     routed.tokens = element_count(choice) / choice.back();
     routed.top_k = choice.back();
     routed.held = from_.tensor(op.inputs[3]).shape[0];
-    routed.experts = whole_or_zero(op, "experts");
-    routed.redundant = whole_or_zero(op, "redundant");
-    const std::string text =
-        routing == op.attributes.end() ? "" : std::get<std::string>(routing->second);
-    Attributes spread{{"rows", rows_per_expert(parse_routing(text), routed, law_)}};
+    routed.experts = integer_of(op, "experts", 0);
+    routed.redundant = integer_of(op, "redundant", 0);
+    const ExpertRouting routing = parse_routing(text_of(op, "routing", ""));
+    Attributes spread{{"rows", rows_per_expert(routing, routed, law_)}};
     if (routed.held < routed.experts + routed.redundant) spread["apart"] = std::int64_t{1};
     return spread;
   }
@@ -198,8 +191,8 @@ class Rewriter {
     const TensorId x = known(op.inputs[0]);
     const TensorId choice = known(op.inputs[2]);
     const Tensor& first = from_.tensor(op.inputs[3]);
-    const bool gated = whole_or_zero(op, "gated") != 0;
-    const std::string function = std::get<std::string>(op.attributes.at("activation"));
+    const bool gated = integer_of(op, "gated", 0) != 0;
+    const std::string function = text_of(op, "activation");
     Shape rows_shape = to_.tensor(x).shape;
     rows_shape.insert(rows_shape.end() - 1, 1);
     const TensorId rows = reshaped(op.name + ".rows", x, rows_shape);

@@ -11,6 +11,7 @@
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
 #include "model/config/node_number.hpp"
+#include "model/config/node_text.hpp"
 
 namespace foretell {
 namespace {
@@ -51,16 +52,8 @@ std::vector<std::string> table_keys() {
 }
 
 std::vector<std::string> texts_of(const Node& node, const char* key) {
-  std::vector<std::string> texts;
   const Node* list = node.find(key);
-  if (list == nullptr) return texts;
-  for (const Node& item : list->items) texts.push_back(item.as_text(key));
-  return texts;
-}
-
-std::string optional_text(const Node& node, const char* key) {
-  const Node* value = node.find(key);
-  return value == nullptr ? "" : value->as_text(key);
+  return list == nullptr ? std::vector<std::string>() : item_texts(*list, key);
 }
 
 bool is_pair(const Node& node) { return node.is_list() && node.items.size() == 2; }
@@ -138,7 +131,7 @@ class FactorReader {
     }
     if (const Field* field = find(path, node)) take(Field(*field), node, interval);
     add_factor(table_, value.as_text(path), std::move(interval),
-               {optional_text(node, "why"), optional_text(node, "unit")});
+               {text_or_none(node, "why"), text_or_none(node, "unit")});
   }
 
   const Field* find(const std::string& path, const Node& at) const {
@@ -188,7 +181,7 @@ FactorTable read_table(const Node& node, bool is_common, const FactorRules& rule
     for (const std::string& key : rules.required) node.required(key, "tables");
   }
   for (const auto* texts : {&texts_before_factors(), &texts_after_factors()}) {
-    for (const NamedText& text : *texts) text.of(table) = optional_text(node, text.key);
+    for (const NamedText& text : *texts) text.of(table) = text_or_none(node, text.key);
   }
   if (const Node* interval = node.find(kInterval)) {
     std::tie(table.interval_low, table.interval_high) = read_interval80(*interval);

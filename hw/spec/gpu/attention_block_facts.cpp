@@ -7,6 +7,7 @@
 #include "model/base/text.hpp"
 #include "model/config/document.hpp"
 #include "model/config/node_number.hpp"
+#include "model/config/node_text.hpp"
 #include "model/config/unit_text.hpp"
 
 namespace foretell {
@@ -14,18 +15,11 @@ namespace {
 
 constexpr long long kMostKeys = 1LL << 40;
 
-std::string word_or_any(const Node& node, const char* key) {
-  const Node* found = node.find(key);
-  return found == nullptr ? "" : found->as_text(key);
-}
-
 std::vector<std::string> words_or_any(const Node& node, const char* key) {
   const Node* found = node.find(key);
   if (found == nullptr) return {};
   if (found->items.empty()) return {found->as_text(key)};
-  std::vector<std::string> words;
-  for (const Node& item : found->items) words.push_back(item.as_text(key));
-  return words;
+  return item_texts(*found, key);
 }
 
 bool fits(const std::string& known, const std::string& asked) {
@@ -68,11 +62,11 @@ std::vector<AttentionBlockFacts::Rule> AttentionBlockFacts::read_rules(const Nod
                    section);
     Rule rule;
     rule.framework = node.required("framework", section).as_text("framework");
-    rule.kind = word_or_any(node, "kind");
-    rule.phase = word_or_any(node, "phase");
+    rule.kind = text_or_none(node, "kind");
+    rule.phase = text_or_none(node, "phase");
     rule.architectures = words_or_any(node, "architecture");
-    rule.stand_in.library = word_or_any(node, "like");
-    rule.stand_in.host_of = word_or_any(node, "host_of");
+    rule.stand_in.library = text_or_none(node, "like");
+    rule.stand_in.host_of = text_or_none(node, "host_of");
     if (const Node* interval = node.find("interval80")) {
       if (interval->items.size() != 2) {
         throw UserError(interval->where() + ": interval80: two ratios, the lower one first");
@@ -80,10 +74,10 @@ std::vector<AttentionBlockFacts::Rule> AttentionBlockFacts::read_rules(const Nod
       rule.stand_in.low = number_at(interval->items[0], "interval80");
       rule.stand_in.high = number_at(interval->items[1], "interval80");
     }
-    rule.network = word_or_any(node, "network");
-    rule.choice.fills = word_or_any(node, "fills") == "yes";
-    rule.choice.widens = word_or_any(node, "widens") == "yes";
-    rule.choice.divides = word_or_any(node, "divides") != "no";
+    rule.network = text_or_none(node, "network");
+    rule.choice.fills = text_or_none(node, "fills") == "yes";
+    rule.choice.widens = text_or_none(node, "widens") == "yes";
+    rule.choice.divides = text_or_none(node, "divides") != "no";
     if (const Node* keys = node.find("most_keys")) {
       rule.most_keys = keys->as_integer("most_keys", 1, kMostKeys);
     }

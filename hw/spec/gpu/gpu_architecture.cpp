@@ -10,6 +10,7 @@
 #include "hw/spec/shared/provenance.hpp"
 #include "model/base/errors.hpp"
 #include "model/config/document.hpp"
+#include "model/config/node_text.hpp"
 
 namespace foretell {
 namespace {
@@ -30,7 +31,7 @@ GpuArchitecture read_architecture_file(const fs::path& path, const Bibliography&
     problems.collect([&] { architecture.kernels = kernels->as_text("kernels"); });
   }
   if (const Node* nearest = root.find("nearest")) {
-    problems.collect([&] { architecture.nearest = read_words(*nearest, "nearest"); });
+    problems.collect([&] { architecture.nearest = texts_at(*nearest, "nearest"); });
   }
   FieldList list;
   fields(list, architecture);

@@ -12,6 +12,7 @@
 #include "hw/spec/shared/provenance.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
+#include "model/config/node_text.hpp"
 #include "model/config/unit_text.hpp"
 
 namespace foretell {
@@ -44,7 +45,7 @@ const RuleDomain& latent_domain() {
 }
 
 void check_source(const Node& root, const Bibliography& bibliography) {
-  for (const std::string& source : read_words(root.required("source", ""), "source")) {
+  for (const std::string& source : texts_at(root.required("source", ""), "source")) {
     const std::string wrong = bibliography.problem_with(source);
     if (!wrong.empty()) throw UserError(root.find("source")->where() + ": source: " + wrong);
   }
@@ -132,7 +133,7 @@ void read_passes(const Node& node, const char* key, std::map<std::string, int>& 
 }
 
 void read_apart(const Node& node, KernelLibrary& library) {
-  library.attention_apart = read_words(node, "attention_apart");
+  library.attention_apart = texts_at(node, "attention_apart");
   for (const std::string& name : library.attention_apart)
     check_architecture(node, "attention_apart", name);
 }
@@ -177,7 +178,7 @@ KernelLibrary read_library(const fs::path& path, const Bibliography& bibliograph
   library.id = text_of(root, "id");
   library.name = text_of(root, "name");
   if (const Node* builds_on = root.find("builds_on")) {
-    library.builds_on = read_words(*builds_on, "builds_on");
+    library.builds_on = texts_at(*builds_on, "builds_on");
   }
   RuleReader reader(root, "library",
                     {"id",
@@ -229,7 +230,7 @@ KernelLibrary read_library(const fs::path& path, const Bibliography& bibliograph
   reader.flag("fastest_type", library.fastest_type);
   if (const Node* apart = root.find("attention_apart")) read_apart(*apart, library);
   if (const Node* activations = root.find("epilogue_activations"))
-    library.epilogue_activations = read_words(*activations, "epilogue_activations");
+    library.epilogue_activations = texts_at(*activations, "epilogue_activations");
   using Fused = KernelLibrary::FusedAttention;
   int fused = static_cast<int>(library.fused_attention);
   reader.word("fused_attention",
@@ -272,7 +273,7 @@ std::vector<PassSource> read_sources(const Node& node) {
 }
 
 std::vector<std::string> words_at(const Node& root, const char* key) {
-  return read_words(root.required(key, ""), key);
+  return texts_at(root.required(key, ""), key);
 }
 
 }  // namespace
@@ -288,7 +289,7 @@ void KernelLibraries::read_choice(const Node& root) {
   if (const Node* orders = root.find("attention_of_tokens")) {
     for (const MapEntry& entry : orders->entries) {
       check_architecture(*orders, "attention_of_tokens", entry.key);
-      std::vector<std::string> order = read_words(entry.value, "attention_of_tokens");
+      std::vector<std::string> order = texts_at(entry.value, "attention_of_tokens");
       if (!std::is_permutation(order.begin(), order.end(), choice_.attention.begin(),
                                choice_.attention.end())) {
         throw UserError(fmt::format("{}: attention_of_tokens.{}: must be an order of {}",

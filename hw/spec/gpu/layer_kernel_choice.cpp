@@ -4,6 +4,7 @@
 
 #include "hw/spec/shared/catalog.hpp"
 #include "model/base/errors.hpp"
+#include "model/config/node_text.hpp"
 
 namespace foretell {
 namespace {
@@ -11,8 +12,7 @@ namespace {
 constexpr std::int64_t kMaxCount = 1'000'000'000;
 
 std::vector<std::string> words_of(const Node& entry, const char* key) {
-  std::vector<std::string> words;
-  for (const Node& item : entry.required(key, "").items) words.push_back(item.as_text(key));
+  std::vector<std::string> words = item_texts(entry.required(key, ""), key);
   if (words.empty()) throw UserError(entry.where() + ": " + key + ": is a list of one or more");
   return words;
 }

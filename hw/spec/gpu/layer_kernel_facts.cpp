@@ -9,6 +9,7 @@
 #include "model/base/text.hpp"
 #include "model/config/document.hpp"
 #include "model/config/node_number.hpp"
+#include "model/config/node_text.hpp"
 #include "model/config/unit_text.hpp"
 
 namespace foretell {
@@ -39,9 +40,7 @@ std::vector<std::string> architectures_of(const Node& node) {
   const Node* chips = node.find("architecture");
   if (chips == nullptr) return {""};
   if (chips->items.empty()) return {chips->as_text("architecture")};
-  std::vector<std::string> names;
-  for (const Node& item : chips->items) names.push_back(item.as_text("architecture"));
-  return names;
+  return item_texts(*chips, "architecture");
 }
 
 std::vector<std::string> texts_of(const Node* list) {

@@ -9,6 +9,7 @@
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
 #include "model/config/node_number.hpp"
+#include "model/config/node_text.hpp"
 #include "model/config/problems.hpp"
 #include "model/config/unit_text.hpp"
 
@@ -22,13 +23,6 @@ constexpr long long kMaxWhole = 1'000'000'000;
 }
 
 }  // namespace
-
-std::vector<std::string> read_words(const Node& node, std::string_view path) {
-  if (!node.is_list()) return {node.as_text(path)};
-  std::vector<std::string> words;
-  for (const Node& item : node.items) words.push_back(item.as_text(path));
-  return words;
-}
 
 std::pair<int, int> read_pair(const Node& node, std::string_view path) {
   const std::string& text = node.as_text(path);
@@ -78,7 +72,7 @@ RuleConditions::Condition RuleConditions::read_condition(const MapEntry& entry,
   condition.fact = static_cast<std::size_t>(known - domain.begin());
   condition.kind = known->kind;
   if (known->kind == FactName::Kind::kText) {
-    condition.words = read_words(entry.value, path);
+    condition.words = texts_at(entry.value, path);
     if (condition.words.size() > 1 && condition.words.front() == "not") {
       condition.compare = Compare::kNoneOf;
       condition.words.erase(condition.words.begin());

@@ -108,7 +108,5 @@ class RuleSection {
 
 // "128x256".
 std::pair<int, int> read_pair(const Node& node, std::string_view path);
-// A list of texts, or one text.
-std::vector<std::string> read_words(const Node& node, std::string_view path);
 
 }  // namespace foretell

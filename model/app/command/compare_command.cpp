@@ -9,6 +9,7 @@
 #include "model/app/request/device_family.hpp"
 #include "model/app/request/make_record.hpp"
 #include "model/app/request/parallel_predict.hpp"
+#include "model/app/terminal/options.hpp"
 #include "model/app/terminal/output.hpp"
 #include "model/app/terminal/progress.hpp"
 #include "model/app/terminal/request_options.hpp"
@@ -131,19 +132,13 @@ void add_compare_command(CLI::App& app, Session& session) {
   add_format_option(*command, options->output);
   add_store_option(*command, options->output);
   add_energy_option(*command, options->output);
-  command
-      ->add_option("--jobs", options->jobs,
-                   "processes (default: one per processor); services share one")
-      ->type_name("N");
-  command
-      ->add_option("--price", options->price,
-                   "purchase option of the costs shown: on_demand, reserved_1y, reserved_3y "
-                   "(default: on_demand)")
-      ->type_name("OPTION");
+  add_option(*command, "--jobs", options->jobs, "N",
+             "processes (default: one per processor); services share one");
+  add_option(*command, "--price", options->price, "OPTION",
+             "purchase option of the costs shown: on_demand, reserved_1y, reserved_3y "
+             "(default: on_demand)");
   add_service_options(*command, options->service, listed_service_keys(), {"dp", "attention_dp"});
-  command->callback([options, &session] {
-    session.action = [options, &session] { return compare(*options, session); };
-  });
+  set_action(*command, session, [options, &session] { return compare(*options, session); });
 }
 
 }  // namespace foretell

@@ -3,6 +3,7 @@
 
 #include "model/app/command/commands.hpp"
 #include "model/app/command/report/record_changes.hpp"
+#include "model/app/terminal/options.hpp"
 #include "model/app/terminal/table_output.hpp"
 
 namespace foretell {
@@ -34,16 +35,10 @@ void add_diff_command(CLI::App& app, Session& session) {
   command->add_option("expected", options->changes.expected, "SQLite file or JSON lines")
       ->required();
   command->add_option("actual", options->changes.actual, "SQLite file or JSON lines")->required();
-  command
-      ->add_option("--tolerance", options->changes.tolerances,
-                   "P% for all fields or FIELD=P% for one; repeat for more (default: 0%)")
-      ->allow_extra_args(false)
-      ->take_all()
-      ->type_name("TOLERANCE");
+  add_repeated_option(*command, "--tolerance", options->changes.tolerances, "TOLERANCE",
+                      "P% for all fields or FIELD=P% for one; repeat for more (default: 0%)");
   add_format_option(*command, options->output);
-  command->callback([options, &session] {
-    session.action = [options, &session] { return diff(*options, session); };
-  });
+  set_action(*command, session, [options, &session] { return diff(*options, session); });
 }
 
 }  // namespace foretell

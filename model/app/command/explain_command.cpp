@@ -16,6 +16,7 @@
 #include "model/app/study/what_if/served_point.hpp"
 #include "model/app/study/what_if/study_request.hpp"
 #include "model/app/study/what_if/what_if.hpp"
+#include "model/app/terminal/options.hpp"
 #include "model/app/terminal/output.hpp"
 #include "model/app/terminal/own_file.hpp"
 #include "model/app/terminal/progress.hpp"
@@ -176,17 +177,12 @@ void add_explain_command(CLI::App& app, Session& session) {
   add_energy_option(*command, options->output);
   command->add_flag("--sensitivity", options->sensitivity,
                     "what 10 % less, 10 % more and twice of each hardware parameter do");
-  command
-      ->add_option("--target", options->target,
-                   "METRIC=VALUE, such as tpot=20ms: the smallest single change that reaches it")
-      ->type_name("METRIC=VALUE");
-  command->add_option("--top", options->top, "operators to show (default: 15)")->type_name("N");
-  command->add_option("--jobs", options->jobs, "processes (default: one per processor)")
-      ->type_name("N");
+  add_option(*command, "--target", options->target, "METRIC=VALUE",
+             "METRIC=VALUE, such as tpot=20ms: the smallest single change that reaches it");
+  add_option(*command, "--top", options->top, "N", "operators to show (default: 15)");
+  add_option(*command, "--jobs", options->jobs, "N", "processes (default: one per processor)");
   add_service_options(*command, options->service, {}, {"dp", "attention_dp", "trace", "every"});
-  command->callback([options, &session] {
-    session.action = [options, &session] { return explain(*options, session); };
-  });
+  set_action(*command, session, [options, &session] { return explain(*options, session); });
 }
 
 }  // namespace foretell

@@ -9,6 +9,7 @@
 #include "model/app/explore/question.hpp"
 #include "model/app/request/device_family.hpp"
 #include "model/app/request/request_fields.hpp"
+#include "model/app/terminal/options.hpp"
 #include "model/app/terminal/output.hpp"
 #include "model/base/errors.hpp"
 #include "reports/render/html_report.hpp"
@@ -86,9 +87,7 @@ void add_explore_command(CLI::App& app, Session& session) {
       ->capture_default_str();
   command->add_option("--dtype", options->dtype, "data type to begin with");
   command->add_option("--port", options->port, "port to listen on; any free one when not stated");
-  command->callback([options, &session] {
-    session.action = [options, &session] { return run_explore(*options, session); };
-  });
+  set_action(*command, session, [options, &session] { return run_explore(*options, session); });
 }
 
 }  // namespace foretell

@@ -10,6 +10,7 @@
 #include "model/app/command/commands.hpp"
 #include "model/app/request/request_fields.hpp"
 #include "model/app/request/resolved_workload.hpp"
+#include "model/app/terminal/options.hpp"
 #include "model/app/terminal/output.hpp"
 #include "model/app/terminal/request_options.hpp"
 #include "model/base/errors.hpp"
@@ -225,17 +226,13 @@ void add_import_command(CLI::App& app, Session& session) {
       "same --dim does.");
   command->add_option("file", options->file, "an ONNX file, a config.json or a workload")
       ->required();
-  command->add_option("--batch", options->batch, "samples per call (default: 1)")->type_name("N");
-  command->add_option("--seq", options->seq, "tokens per sample")->type_name("N");
+  add_option(*command, "--batch", options->batch, "N", "samples per call (default: 1)");
+  add_option(*command, "--seq", options->seq, "N", "tokens per sample");
   add_dimension_option(*command, options->dimensions);
-  command->add_option("--format", options->format, "table (default), json or csv")
-      ->type_name("FORM");
-  command
-      ->add_option("-o,--output", options->workload,
-                   "also write a workload to this .yaml or .json file, for --workload")
-      ->type_name("FILE");
-  command->callback(
-      [options, &session] { session.action = [options] { return import_model(*options); }; });
+  add_option(*command, "--format", options->format, "FORM", "table (default), json or csv");
+  add_option(*command, "-o,--output", options->workload, "FILE",
+             "also write a workload to this .yaml or .json file, for --workload");
+  set_action(*command, session, [options] { return import_model(*options); });
 }
 
 }  // namespace foretell

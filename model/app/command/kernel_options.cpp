@@ -1,27 +1,19 @@
 #include "model/app/command/kernel_options.hpp"
 
-#include <CLI/CLI.hpp>
+#include "model/app/terminal/options.hpp"
 
 namespace foretell {
 
 void add_kernel_options(CLI::App& command, KernelOptions& options) {
-  command
-      .add_option("--l2", options.l2,
-                  "what kernels find in L2: warm, or rotate:N for N copies of the weights in turn "
-                  "(default: as the tables were measured)")
-      ->type_name("STATE");
-  command
-      .add_option("--launch", options.launch,
-                  "how kernels are launched: graph or stream (default: graph)")
-      ->type_name("KIND");
-  command
-      .add_option("--clock", options.clock,
-                  "clocks of a short burst, or sustained under the power limit (default: burst)")
-      ->type_name("KIND");
-  command
-      .add_option("--without-factors-of", options.factors.held_out_device,
-                  "predict this GPU from its neighbours, as one that was never measured")
-      ->type_name("GPU");
+  add_option(command, "--l2", options.l2, "STATE",
+             "what kernels find in L2: warm, or rotate:N for N copies of the weights in turn "
+             "(default: as the tables were measured)");
+  add_option(command, "--launch", options.launch, "KIND",
+             "how kernels are launched: graph or stream (default: graph)");
+  add_option(command, "--clock", options.clock, "KIND",
+             "clocks of a short burst, or sustained under the power limit (default: burst)");
+  add_option(command, "--without-factors-of", options.factors.held_out_device, "GPU",
+             "predict this GPU from its neighbours, as one that was never measured");
 }
 
 }  // namespace foretell

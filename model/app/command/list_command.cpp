@@ -10,6 +10,7 @@
 #include "hw/spec/shared/data_folder.hpp"
 #include "model/app/command/commands.hpp"
 #include "model/app/request/device_family.hpp"
+#include "model/app/terminal/options.hpp"
 #include "model/app/terminal/output.hpp"
 #include "model/app/terminal/table_output.hpp"
 #include "model/base/errors.hpp"
@@ -181,9 +182,7 @@ void add_list_command(CLI::App& app, Session& session) {
                    "options of a request or metrics of a result")
       ->required();
   add_format_option(*command, options->output);
-  command->callback([options, &session] {
-    session.action = [options, &session] { return list(*options, session); };
-  });
+  set_action(*command, session, [options, &session] { return list(*options, session); });
 }
 
 }  // namespace foretell

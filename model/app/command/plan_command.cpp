@@ -11,6 +11,7 @@
 #include "model/app/request/parallel_predict.hpp"
 #include "model/app/request/request_fields.hpp"
 #include "model/app/serving/request/serve_keys.hpp"
+#include "model/app/terminal/options.hpp"
 #include "model/app/terminal/output.hpp"
 #include "model/app/terminal/progress.hpp"
 #include "model/app/terminal/request_options.hpp"
@@ -189,9 +190,7 @@ int run_plan(const PlanOptions& options, const Session& session) {
 void add_plan_options(CLI::App& command, PlanOptions& options) {
   ServeRequest& service = options.request.service;
   const auto add = [&command](const char* name, std::string& text, const char* help,
-                              const char* type) {
-    command.add_option(name, text, help)->type_name(type);
-  };
+                              const char* type) { add_option(command, name, text, type, help); };
   add("workload,--workload", service.machine.workload, "network by name, or a config.json",
       "NAME|FILE");
   add_service_options(command, options.service, kServiceKeys);
@@ -249,9 +248,7 @@ void add_plan_command(CLI::App& app, Session& session) {
   add_plan_options(*command, *options);
   add_model_options(*command, options->model);
   add_format_option(*command, options->output);
-  command->callback([options, &session] {
-    session.action = [options, &session] { return run_plan(*options, session); };
-  });
+  set_action(*command, session, [options, &session] { return run_plan(*options, session); });
 }
 
 }  // namespace foretell

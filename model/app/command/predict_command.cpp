@@ -11,6 +11,7 @@
 #include "model/app/tables/kernel_batch.hpp"
 #include "model/app/tables/power_rows.hpp"
 #include "model/app/tables/serving_batch.hpp"
+#include "model/app/terminal/options.hpp"
 #include "model/app/terminal/progress.hpp"
 #include "model/app/terminal/request_options.hpp"
 #include "model/base/errors.hpp"
@@ -190,24 +191,18 @@ void add_predict_command(CLI::App& app, Session& session) {
       "  printf 'system,workload,batch,seq_len,compute_dtype\\n"
       "inf2.xlarge,bert-base-uncased,8,128,bf16\\n' | foretell predict -");
   command->add_option("table", options->table, "the table")->required()->transform(measured_table);
-  command
-      ->add_option("-o,--output", options->output, "file for the result (default: standard output)")
-      ->type_name("FILE");
-  command
-      ->add_option("--format", options->format,
-                   "csv (default), json: an object per line, table or md")
-      ->type_name("FORM");
-  command->add_option("--jobs", options->jobs, "processes (default: one per processor)")
-      ->type_name("N");
+  add_option(*command, "-o,--output", options->output, "FILE",
+             "file for the result (default: standard output)");
+  add_option(*command, "--format", options->format, "FORM",
+             "csv (default), json: an object per line, table or md");
+  add_option(*command, "--jobs", options->jobs, "N", "processes (default: one per processor)");
   command->add_flag("--energy", options->energy,
                     "of tables of models: columns for watts of the boards and at the wall, and "
                     "joules of a token and a sample");
   add_field_options(*command, options->model, {"power-limit"});
   add_model_options(*command, options->model);
   add_kernel_options(*command, options->kernels);
-  command->callback([options, &session] {
-    session.action = [options, &session] { return predict_table(*options, session); };
-  });
+  set_action(*command, session, [options, &session] { return predict_table(*options, session); });
 }
 
 }  // namespace foretell

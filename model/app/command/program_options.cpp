@@ -1,5 +1,6 @@
 #include "model/app/command/program_options.hpp"
 
+#include "model/app/terminal/options.hpp"
 #include "model/base/errors.hpp"
 
 namespace foretell {
@@ -36,16 +37,10 @@ void check_no_parameters(const ProgramOptions& program) {
 }
 
 void add_program_options(CLI::App& command, ProgramOptions& options) {
-  command
-      .add_option("--program", options.file,
-                  "replay this program, written by hand, instead of a workload")
-      ->type_name("FILE");
-  command
-      .add_option("--parameter", options.parameters,
-                  "NAME=NUMBER: replace a parameter of the program; repeat for more")
-      ->allow_extra_args(false)
-      ->take_all()
-      ->type_name("NAME=N");
+  add_option(command, "--program", options.file, "FILE",
+             "replay this program, written by hand, instead of a workload");
+  add_repeated_option(command, "--parameter", options.parameters, "NAME=N",
+                      "NAME=NUMBER: replace a parameter of the program; repeat for more");
 }
 
 }  // namespace foretell

@@ -4,6 +4,7 @@
 #include "model/app/api/run_request.hpp"
 #include "model/app/command/commands.hpp"
 #include "model/app/command/program_options.hpp"
+#include "model/app/terminal/options.hpp"
 #include "model/app/terminal/output.hpp"
 #include "model/app/terminal/own_file.hpp"
 #include "model/app/terminal/progress.hpp"
@@ -57,9 +58,7 @@ void add_run_command(CLI::App& app, Session& session) {
   add_format_option(*command, options->output);
   add_store_option(*command, options->output);
   add_energy_option(*command, options->output);
-  command->callback([options, &session] {
-    session.action = [options, &session] { return run(*options, session); };
-  });
+  set_action(*command, session, [options, &session] { return run(*options, session); });
 }
 
 }  // namespace foretell

@@ -13,6 +13,7 @@
 #include "model/app/serving/request/serve.hpp"
 #include "model/app/serving/request/serve_keys.hpp"
 #include "model/app/serving/request/worker_machine.hpp"
+#include "model/app/terminal/options.hpp"
 #include "model/app/terminal/output.hpp"
 #include "model/app/terminal/progress.hpp"
 #include "model/app/terminal/request_options.hpp"
@@ -187,22 +188,14 @@ void add_serve_command(CLI::App& app, Session& session) {
       "  foretell serve --on h100-sxm-x8 --tp 4 --dp 2 --workload Llama-3.1-70B --dtype fp8 --rate "
       "4 --input-len uniform:100..4000 --output-len 300 --slo 'ttft.p99<=1s,tpot.p99<=40ms'");
   ServeRequest& request = options->request;
-  command->add_option("--on", request.machine.system, "system, for example h100-sxm-x8")
-      ->type_name("SYSTEM");
-  command
-      ->add_option("workload,--workload", request.machine.workload,
-                   "network by name, or a config.json")
-      ->type_name("NAME|FILE");
-  command
-      ->add_option("--dtype", request.machine.dtype,
-                   "data type or precision policy, bf16 when not stated")
-      ->type_name("TYPE");
-  command
-      ->add_option("--input-len", request.input_len,
-                   "tokens of a prompt: a number, uniform:A..B, histogram:FILE")
-      ->type_name("N");
-  command->add_option("--output-len", request.output_len, "tokens of an answer, likewise")
-      ->type_name("N");
+  add_option(*command, "--on", request.machine.system, "SYSTEM", "system, for example h100-sxm-x8");
+  add_option(*command, "workload,--workload", request.machine.workload, "NAME|FILE",
+             "network by name, or a config.json");
+  add_option(*command, "--dtype", request.machine.dtype, "TYPE",
+             "data type or precision policy, bf16 when not stated");
+  add_option(*command, "--input-len", request.input_len, "N",
+             "tokens of a prompt: a number, uniform:A..B, histogram:FILE");
+  add_option(*command, "--output-len", request.output_len, "N", "tokens of an answer, likewise");
   add_field_options(*command, options->machine,
                     {"tp",
                      "pp",
@@ -233,25 +226,17 @@ void add_serve_command(CLI::App& app, Session& session) {
                     "compare with the times of the trace: JSON lines with queued_ts, scheduled_ts, "
                     "first_token_ts and last_token_ts");
   add_model_options(*command, options->machine);
-  command
-      ->add_option("--trace-out", options->trace_out,
-                   "write a timeline of steps and requests that opens in Perfetto to this file")
-      ->type_name("FILE");
-  command
-      ->add_option("--report", options->report,
-                   "write a page (.html) or its tables (.md, .csv) to this file, too: the curve of "
-                   "the loads, distributions, what happened when")
-      ->type_name("FILE");
-  command
-      ->add_option("--format", options->output.format,
-                   format_words() + "; jsonl: a line per request")
-      ->type_name("FORM");
+  add_option(*command, "--trace-out", options->trace_out, "FILE",
+             "write a timeline of steps and requests that opens in Perfetto to this file");
+  add_option(*command, "--report", options->report, "FILE",
+             "write a page (.html) or its tables (.md, .csv) to this file, too: the curve of "
+             "the loads, distributions, what happened when");
+  add_option(*command, "--format", options->output.format, "FORM",
+             format_words() + "; jsonl: a line per request");
   add_energy_option(*command, options->output);
-  command->add_option("-o,--output", options->output.output, "file (default: standard output)")
-      ->type_name("FILE");
-  command->callback([options, &session] {
-    session.action = [options, &session] { return run_serve(*options, session); };
-  });
+  add_option(*command, "-o,--output", options->output.output, "FILE",
+             "file (default: standard output)");
+  set_action(*command, session, [options, &session] { return run_serve(*options, session); });
 }
 
 }  // namespace foretell

@@ -10,6 +10,7 @@
 #include "model/app/command/show_workload.hpp"
 #include "model/app/request/device_family.hpp"
 #include "model/app/request/request_fields.hpp"
+#include "model/app/terminal/options.hpp"
 #include "model/app/terminal/output.hpp"
 #include "model/app/terminal/request_options.hpp"
 #include "model/app/terminal/table_output.hpp"
@@ -243,28 +244,21 @@ void add_show_command(CLI::App& app, Session& session) {
       ->required();
   add_format_option(*command, options->output);
   add_model_options(*command, options->model);
-  command->add_option("--batch", options->batch, "samples per call of a workload (default: 1)")
-      ->type_name("N");
-  command->add_option("--seq", options->seq, "tokens per sample of a workload")->type_name("N");
-  command
-      ->add_option("--image-size", options->image_size,
-                   "side of the images of a workload in pixels")
-      ->type_name("N");
+  add_option(*command, "--batch", options->batch, "N",
+             "samples per call of a workload (default: 1)");
+  add_option(*command, "--seq", options->seq, "N", "tokens per sample of a workload");
+  add_option(*command, "--image-size", options->image_size, "N",
+             "side of the images of a workload in pixels");
   add_dimension_option(*command, options->dimensions);
   command->add_flag("--area", options->area, "of a system: area of its dies by part, cost to make");
-  command->add_option("--node", options->node, "with --area: made in another process, such as 3nm")
-      ->type_name("NODE");
-  command->add_option("--hbm", options->hbm, "with --area: with other memory, such as hbm3e")
-      ->type_name("GENERATION");
-  command
-      ->add_option(
-          "--dtype", options->dtype,
-          "data type of a workload (default: of decoders the format of the file, else bf16; "
-          "of others fp32)")
-      ->type_name("TYPE");
-  command->callback([options, &session] {
-    session.action = [options, &session] { return show(*options, session); };
-  });
+  add_option(*command, "--node", options->node, "NODE",
+             "with --area: made in another process, such as 3nm");
+  add_option(*command, "--hbm", options->hbm, "GENERATION",
+             "with --area: with other memory, such as hbm3e");
+  add_option(*command, "--dtype", options->dtype, "TYPE",
+             "data type of a workload (default: of decoders the format of the file, else bf16; "
+             "of others fp32)");
+  set_action(*command, session, [options, &session] { return show(*options, session); });
 }
 
 }  // namespace foretell

@@ -13,6 +13,7 @@
 #include "model/app/study/what_if/study_check.hpp"
 #include "model/app/study/what_if/study_run.hpp"
 #include "model/app/study/what_if/study_table.hpp"
+#include "model/app/terminal/options.hpp"
 #include "model/app/terminal/output.hpp"
 #include "model/app/terminal/stop_signals.hpp"
 #include "model/base/errors.hpp"
@@ -214,30 +215,21 @@ void add_sweep_command(CLI::App& app, Session& session) {
       "command is given again; docs/studies.md says how a study is written.");
   command->add_option("study", options->study, "the study, a YAML file; - is standard input")
       ->required();
-  command
-      ->add_option("--store", options->store,
-                   "SQLite file for the points; without it nothing is kept")
-      ->type_name("FILE");
-  command
-      ->add_option("--jobs", options->jobs,
-                   "processes (default: one per processor; under mpirun one per rank)")
-      ->type_name("N");
-  command
-      ->add_option("--time-limit", options->time_limit,
-                   "seconds that a point may take (default: 300)")
-      ->type_name("S");
+  add_option(*command, "--store", options->store, "FILE",
+             "SQLite file for the points; without it nothing is kept");
+  add_option(*command, "--jobs", options->jobs, "N",
+             "processes (default: one per processor; under mpirun one per rank)");
+  add_option(*command, "--time-limit", options->time_limit, "S",
+             "seconds that a point may take (default: 300)");
   command->add_flag("--resume", options->resume,
                     "go on with a study that is in the store, and only with one that is");
-  command
-      ->add_option("--log", options->log,
-                   "write progress and failures to this file, for batch jobs")
-      ->type_name("FILE");
-  command->add_option("--top", options->top, "rows of the Pareto front to show (default: 30)")
-      ->type_name("N");
+  add_option(*command, "--log", options->log, "FILE",
+             "write progress and failures to this file, for batch jobs");
+  add_option(*command, "--top", options->top, "N",
+             "rows of the Pareto front to show (default: 30)");
   add_format_option(*command, options->output);
-  command->callback([options, &session] {
-    session.action = [options, &session] { return SweepCommand(*options, session).run(); };
-  });
+  set_action(*command, session,
+             [options, &session] { return SweepCommand(*options, session).run(); });
 }
 
 }  // namespace foretell

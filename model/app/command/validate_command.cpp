@@ -12,6 +12,7 @@
 #include "model/app/command/table_accuracy.hpp"
 #include "model/app/request/parallel_predict.hpp"
 #include "model/app/request/request_fields.hpp"
+#include "model/app/terminal/options.hpp"
 #include "model/app/terminal/output.hpp"
 #include "model/app/terminal/request_options.hpp"
 #include "model/base/errors.hpp"
@@ -159,62 +160,42 @@ void add_validate_command(CLI::App& app, Session& session) {
   command->add_flag("--all", options->all,
                     "one table of all measurements of the project by class: the tables in the "
                     "folder FORETELL_DATA (default: shared/data beside the project) and its own");
-  command
-      ->add_option("--class", options->question.classes,
-                   "with --all: classes of these names; * stands for any text")
-      ->type_name("NAME")
-      ->allow_extra_args(false)
-      ->take_all();
-  command
-      ->add_option("--every", options->every,
-                   "each N-th of the rows of a group counts, from the first (default: all; with "
-                   "--all as calib/validate/report_classes.yaml says of the class)")
-      ->type_name("N");
-  command->add_option("--by", options->question.by, "columns to group by, with commas between")
-      ->type_name("COLUMN")
-      ->delimiter(',')
-      ->allow_extra_args(false)
-      ->take_all();
-  command
-      ->add_option(
-          "--where", options->question.where,
-          "COLUMN=VALUE[,VALUE][,COLUMN=VALUE]: rows with one of these values in each column")
-      ->type_name("CONDITION")
-      ->allow_extra_args(false)
-      ->take_all();
+  add_repeated_option(*command, "--class", options->question.classes, "NAME",
+                      "with --all: classes of these names; * stands for any text");
+  add_option(*command, "--every", options->every, "N",
+             "each N-th of the rows of a group counts, from the first (default: all; with "
+             "--all as calib/validate/report_classes.yaml says of the class)");
+  add_repeated_option(*command, "--by", options->question.by, "COLUMN",
+                      "columns to group by, with commas between")
+      ->delimiter(',');
+  add_repeated_option(
+      *command, "--where", options->question.where, "CONDITION",
+      "COLUMN=VALUE[,VALUE][,COLUMN=VALUE]: rows with one of these values in each column");
   command->add_flag("--latest", options->question.latest, "the same as --where latest=1");
   command->add_flag("--held-out", options->question.held_out,
                     "GPU kernels and CPUs: only shape families that no factor was fitted to");
-  command
-      ->add_option("--part", options->question.part,
-                   "rows of groups (networks, shapes, configurations) of this part: fit, judge or "
-                   "vault (default: all; all but the vault of tables in FORETELL_DATA)")
-      ->type_name("PART");
+  add_option(*command, "--part", options->question.part, "PART",
+             "rows of groups (networks, shapes, configurations) of this part: fit, judge or "
+             "vault (default: all; all but the vault of tables in FORETELL_DATA)");
   command->add_flag("--vault", options->vault,
                     "the same as --part vault: rows that nothing was fitted to or chosen on; every "
                     "opening is written down in calib/validate/vault_openings.csv");
-  command
-      ->add_option("--on", options->question.system,
-                   "records of a CPU: the system that was measured (default: host)")
-      ->type_name("SYSTEM");
+  add_option(*command, "--on", options->question.system, "SYSTEM",
+             "records of a CPU: the system that was measured (default: host)");
   command->add_flag("--all-rows", options->question.all_rows, "also rows whose 'use' is not yes");
-  command
-      ->add_option("--worst", options->worst, "rows with the largest error to list (default: 10)")
-      ->type_name("N");
-  command->add_option("--max-mape", options->max_mape, "exit code 1 when MAPE is above, in percent")
-      ->type_name("PERCENT");
-  command->add_option("--max-p90", options->max_p90, "the same for the 90th percentile")
-      ->type_name("PERCENT");
-  command->add_option("--max-bias", options->max_bias, "the same for the absolute bias")
-      ->type_name("PERCENT");
-  command->add_option("--jobs", options->jobs, "processes (default: one per processor)")
-      ->type_name("N");
+  add_option(*command, "--worst", options->worst, "N",
+             "rows with the largest error to list (default: 10)");
+  add_option(*command, "--max-mape", options->max_mape, "PERCENT",
+             "exit code 1 when MAPE is above, in percent");
+  add_option(*command, "--max-p90", options->max_p90, "PERCENT",
+             "the same for the 90th percentile");
+  add_option(*command, "--max-bias", options->max_bias, "PERCENT",
+             "the same for the absolute bias");
+  add_option(*command, "--jobs", options->jobs, "N", "processes (default: one per processor)");
   add_format_option(*command, options->output);
   add_model_options(*command, options->question.model);
   add_kernel_options(*command, options->question.kernels);
-  command->callback([options, &session] {
-    session.action = [options, &session] { return validate(*options, session); };
-  });
+  set_action(*command, session, [options, &session] { return validate(*options, session); });
 }
 
 }  // namespace foretell

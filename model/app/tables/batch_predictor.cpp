@@ -93,13 +93,12 @@ void BatchPredictor::predict_calls(const ProgressSink& progress) {
 }
 
 void BatchPredictor::predict_services(const ProgressSink& progress) {
-  const auto line_of = [this](std::size_t i, const ServeSummary& summary) {
-    return generation_line(services_[i], summary);
+  const auto prediction_of = [this](std::size_t i, const ServeSummary& summary) {
+    return generation_prediction(services_[i], summary);
   };
-  const std::vector<ServedLine> served = serve_many(services_, predict_, jobs_, line_of, progress);
-  for (std::size_t i = 0; i < served.size(); ++i) {
-    known_[service_keys_[i]] = generation_from(services_[i], served[i]);
-  }
+  std::vector<RowPrediction> served =
+      serve_many(services_, predict_, jobs_, prediction_of, progress);
+  for (std::size_t i = 0; i < served.size(); ++i) known_[service_keys_[i]] = std::move(served[i]);
 }
 
 void BatchPredictor::flush() {

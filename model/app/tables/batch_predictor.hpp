@@ -11,20 +11,11 @@
 
 #include "model/app/request/prediction.hpp"
 #include "model/app/serving/request/serve.hpp"
+#include "model/app/tables/row_prediction.hpp"
 #include "model/app/tables/table_request.hpp"
 #include "reports/record/csv.hpp"
 
 namespace foretell {
-
-struct RowPrediction {
-  std::map<std::string, double> values;            // by added column; empty when it failed
-  std::string error;                               // why there is none; empty when it is good
-  std::map<std::string, Interval> intervals = {};  // 80 %, by measured column, in its unit
-  std::string parts = {};                          // where the time goes, for people
-  std::string note = {};                           // of a good one: what to know of it
-  std::map<std::string, std::string> texts = {};   // by added column
-  double least_call_ms = 0;                        // below which no machine can be; 0: not known
-};
 
 class BatchPredictor {
  public:

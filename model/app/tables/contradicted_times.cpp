@@ -14,6 +14,7 @@
 #include "model/base/number_text.hpp"
 #include "model/base/text.hpp"
 #include "model/config/node_number.hpp"
+#include "model/config/node_text.hpp"
 
 namespace foretell {
 namespace {
@@ -45,8 +46,8 @@ RateRule read_rate_rule(const Node& item) {
   item.only_keys({"table", "differ", "times", "why"}, "rules");
   RateRule rule;
   rule.table = table_of_rule(item);
-  for (const Node& column : item.required("differ", "").items)
-    rule.differ.insert(column.as_text("differ"));
+  const std::vector<std::string> differ = item_texts(item.required("differ", ""), "differ");
+  rule.differ = {differ.begin(), differ.end()};
   rule.times = required_number(item, "times", kLeastContradiction, kMostContradiction);
   rule.why = item.required("why", "").as_text("why");
   return rule;

@@ -98,13 +98,4 @@ std::map<std::string, EnergyLoad> read_energy_loads(const Node& section) {
   return loads;
 }
 
-const EnergyLoad& load_of(const std::map<std::string, EnergyLoad>& loads,
-                          const std::string& data_set) {
-  const auto known = loads.find(data_set);
-  if (known != loads.end()) return known->second;
-  std::vector<std::string> names;
-  for (const auto& [name, load] : loads) names.push_back(name);
-  throw unknown_name("scenario", data_set, names);
-}
-
 }  // namespace foretell

@@ -32,8 +32,4 @@ struct EnergyLoad {
 // By data set; UserError with file:line for what is wrong.
 std::map<std::string, EnergyLoad> read_energy_loads(const Node& section);
 
-// UserError with the nearest for a data set that is not known.
-const EnergyLoad& load_of(const std::map<std::string, EnergyLoad>& loads,
-                          const std::string& data_set);
-
 }  // namespace foretell

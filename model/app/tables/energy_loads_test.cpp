@@ -6,6 +6,7 @@
 
 #include "model/app/request/distribution_text.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/looked_up.hpp"
 #include "reports/record/testing/message_of.hpp"
 
 namespace foretell {
@@ -28,14 +29,14 @@ std::map<std::string, EnergyLoad> loads_of(const std::string& text) {
 TEST(EnergyLoads, AnswersKeepTheMeanOfTheRow) {
   const auto loads = loads_of(kLoads);
   ServeRequest request;
-  load_of(loads, "chat").ask(600, 8, 1, request);
+  looked_up(loads, "scenario", "chat").ask(600, 8, 1, request);
   const Distribution lengths = parse_distribution("lengths", request.output_len, 1, 1'000'000);
   EXPECT_NEAR(lengths.mean(), 600, 1);
   EXPECT_EQ(lengths.lowest(), 300);
   EXPECT_EQ(lengths.highest(), 1200);
   EXPECT_EQ(request.input_len, "list:317/951");
   EXPECT_DOUBLE_EQ(request.prefix_share, 0.31);
-  load_of(loads, "chat").ask(1, 8, 1, request);  // no answer is empty
+  looked_up(loads, "scenario", "chat").ask(1, 8, 1, request);  // no answer is empty
   EXPECT_GE(parse_distribution("lengths", request.output_len, 1, 10).lowest(), 1);
 }
 
@@ -43,7 +44,7 @@ TEST(EnergyLoads, ManyPlacesNeedTheDataSetSeveralTimes) {
   const auto loads = loads_of(kLoads);
   const auto asked = [&](std::int64_t places, int ranks) {
     ServeRequest request;
-    load_of(loads, "chat").ask(100, places, ranks, request);
+    looked_up(loads, "scenario", "chat").ask(100, places, ranks, request);
     return request;
   };
   EXPECT_EQ(asked(64, 1).offline, 100);
@@ -58,7 +59,8 @@ TEST(EnergyLoads, ManyPlacesNeedTheDataSetSeveralTimes) {
 }
 
 TEST(EnergyLoads, WhatIsWrongIsSaid) {
-  EXPECT_THAT(message_of<UserError>([] { load_of(loads_of(kLoads), "chats"); }), HasSubstr("chat"));
+  EXPECT_THAT(message_of<UserError>([] { looked_up(loads_of(kLoads), "scenario", "chats"); }),
+              HasSubstr("chat"));
   const auto message = [](const std::string& old, const std::string& now) {
     std::string text = kLoads;
     text.replace(text.find(old), old.size(), now);

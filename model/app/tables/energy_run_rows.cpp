@@ -13,6 +13,7 @@
 #include "model/app/serving/request/served_cells.hpp"
 #include "model/app/tables/serve_many.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/looked_up.hpp"
 #include "model/base/number_text.hpp"
 #include "model/base/text.hpp"
 #include "model/config/document.hpp"
@@ -63,14 +64,20 @@ std::string job_of(const NamedCells& cells, const CsvRow& row) {
                      cells.text(row, "scenario"));
 }
 
-std::string figures_line(const ServeSummary& summary, int devices) {
+RowPrediction run_prediction(const ServeSummary& summary, int devices) {
   if (!summary.watts || !summary.joules_per_token)
     throw UserError("no energy of this system is known");
   const double boards = devices;
-  const Interval& band = summary.interval80.at("watts");
-  return fmt::format("{}\t{}\t{}\t{}\t{}", *summary.watts / boards, band.low / boards,
-                     band.high / boards, *summary.joules_per_token,
-                     summary.itl_s.p50 * kMsPerSecondOfRuns);
+  const Interval& all = summary.interval80.at("watts");
+  const Interval band{all.low / boards, all.high / boards};
+  RowPrediction prediction;
+  prediction.values = {{"pred_watts_per_device", *summary.watts / boards},
+                       {"pred_lo_w", band.low},
+                       {"pred_hi_w", band.high},
+                       {"pred_j_per_token", *summary.joules_per_token},
+                       {"pred_latency_ms", summary.itl_s.p50 * kMsPerSecondOfRuns}};
+  prediction.intervals = {{"watts_per_device", band}};
+  return prediction;
 }
 
 // What all boards of a call draw whatever runs on them.
@@ -79,20 +86,6 @@ double idle_watts_of(const RunSummary& summary) {
   for (const EnergyPartRecord& part : summary.energy->parts)
     if (part.kind == kActiveIdle) joules += part.joules;
   return joules / summary.call_s;
-}
-
-RowPrediction run_prediction(const ServedLine& line) {
-  RowPrediction prediction;
-  prediction.error = line.error;
-  if (!line.error.empty()) return prediction;
-  const std::vector<std::string> fields = split(line.text, '\t');
-  const char* names[] = {"pred_watts_per_device", "pred_lo_w", "pred_hi_w", "pred_j_per_token",
-                         "pred_latency_ms"};
-  std::size_t index = 0;
-  for (const char* name : names) prediction.values[name] = written_number(fields.at(index++));
-  prediction.intervals = {
-      {"watts_per_device", {prediction.values["pred_lo_w"], prediction.values["pred_hi_w"]}}};
-  return prediction;
 }
 
 }  // namespace
@@ -187,7 +180,7 @@ void EnergyRunBatch::read_serving(PendingRun& run) const {
   if (ranks > 1) request.attention_dp = ranks;
   if (share_of(shares, "ep") > 1) request.machine.ep = devices;
   const std::int64_t places = places_of(cells_.text(row, "batch_or_concurrency"));
-  load_of(loads_, cells_.text(row, "scenario"))
+  looked_up(loads_, "scenario", cells_.text(row, "scenario"))
       .ask(positive_cell(cells_, row, "osl"), places, ranks, request);
   request.engine = engine_;
 }
@@ -246,13 +239,12 @@ void EnergyRunBatch::predict_served() {
     requests.push_back(runs_[i].request);
     at.push_back(i);
   }
-  const auto line_of = [&requests](std::size_t i, const ServeSummary& summary) {
-    return figures_line(summary, requests[i].machine.tp * requests[i].attention_dp);
+  const auto prediction_of = [&requests](std::size_t i, const ServeSummary& summary) {
+    return run_prediction(summary, requests[i].machine.tp * requests[i].attention_dp);
   };
-  const std::vector<ServedLine> served = serve_many(requests, predict_, jobs_, line_of, progress_);
-  for (std::size_t i = 0; i < served.size(); ++i) {
-    runs_[at[i]].prediction = run_prediction(served[i]);
-  }
+  std::vector<RowPrediction> served =
+      serve_many(requests, predict_, jobs_, prediction_of, progress_);
+  for (std::size_t i = 0; i < served.size(); ++i) runs_[at[i]].prediction = std::move(served[i]);
 }
 
 void EnergyRunBatch::finish() {

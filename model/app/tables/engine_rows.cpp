@@ -1,7 +1,5 @@
 #include "model/app/tables/engine_rows.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <memory>
 #include <string_view>
@@ -13,17 +11,14 @@
 #include "model/app/request/device_family.hpp"
 #include "model/base/number_text.hpp"
 #include "model/base/text.hpp"
-#include "reports/record/csv.hpp"
 #include "workloads/import/hf/network_facts.hpp"
 
 namespace foretell {
 namespace {
 
 constexpr double kMsPerSecondOfService = 1e3;
-constexpr char kFieldEnd = '\t';
 constexpr const char* kTokenColumn = "tpot_ms";
 
-// Fields of a line, in this order; each with its interval.
 struct EngineFigure {
   const char* column;    // that is added
   const char* measured;  // that its interval belongs to
@@ -92,32 +87,18 @@ ServeRequest generation_by(const std::string& engine, const Request& request) {
   return service;
 }
 
-std::string generation_line(const ServeRequest& request, const ServeSummary& summary) {
-  std::string line = summary.binds + kFieldEnd + to_text(least_call_ms(request));
-  for (std::size_t i = 0; i < std::size(kEngineFigures); ++i) {
-    const Interval interval = interval_of(i, summary);
-    line += fmt::format("{}{}{}{}{}{}", kFieldEnd, to_text(value_of(i, summary)), kFieldEnd,
-                        to_text(interval.low), kFieldEnd, to_text(interval.high));
-  }
-  return line;
-}
-
-RowPrediction generation_from(const ServeRequest& request, const ServedLine& line) {
+RowPrediction generation_prediction(const ServeRequest& request, const ServeSummary& summary) {
   RowPrediction prediction;
-  prediction.error = line.error;
-  if (!line.error.empty()) return prediction;
-  const std::vector<std::string> fields = split(line.text, kFieldEnd);
-  prediction.parts = fields.at(0);
-  prediction.least_call_ms = written_number(fields.at(1));
+  prediction.parts = summary.binds;
+  prediction.least_call_ms = least_call_ms(request);
   const bool has_further = request.output_len != "1";
   for (std::size_t i = 0; i < std::size(kEngineFigures); ++i) {
     const EngineFigure& quantity = kEngineFigures[i];
     if (!has_further && std::string_view(quantity.measured) == kTokenColumn) continue;
-    prediction.values[quantity.column] = written_number(fields.at(3 * i + 2));
-    prediction.intervals[quantity.measured] = {written_number(fields.at(3 * i + 3)),
-                                               written_number(fields.at(3 * i + 4))};
+    prediction.values[quantity.column] = value_of(i, summary);
+    prediction.intervals[quantity.measured] = interval_of(i, summary);
     const std::string measured = quantity.measured;
-    if (measured.size() < 3 || measured.compare(measured.size() - 3, 3, "_ms") != 0) continue;
+    if (!ends_with(measured, "_ms")) continue;
     const std::string stem = "pred_" + measured.substr(0, measured.size() - 3);
     prediction.values[stem + "_lo_ms"] = prediction.intervals[measured].low;
     prediction.values[stem + "_hi_ms"] = prediction.intervals[measured].high;

@@ -5,17 +5,15 @@
 #include <string>
 
 #include "model/app/serving/request/serve.hpp"
-#include "model/app/tables/batch_predictor.hpp"
-#include "model/app/tables/serve_many.hpp"
+#include "model/app/tables/row_prediction.hpp"
 
 namespace foretell {
 
 // The service; serve() checks it.
 ServeRequest generation_by(const std::string& engine, const Request& request);
 
-// What the row is compared with, as a line for generation_from(): from the first arrival to the
-// last token, the first token and the further ones of the mean request in ms, generated tokens/s.
-std::string generation_line(const ServeRequest& request, const ServeSummary& summary);
-RowPrediction generation_from(const ServeRequest& request, const ServedLine& line);
+// What the row is compared with: from the first arrival to the last token, the first token and the
+// further ones of the mean request in ms, generated tokens/s.
+RowPrediction generation_prediction(const ServeRequest& request, const ServeSummary& summary);
 
 }  // namespace foretell

@@ -22,7 +22,7 @@ RowPrediction served(const Request& request, ServeSummary& summary) {
   const ServeRequest service = generation_by("vllm@0.3", request);
   MachinePool pool(predict);
   summary = serve(pool, service).record.summary;
-  return generation_from(service, {generation_line(service, summary), ""});
+  return generation_prediction(service, summary);
 }
 
 TEST(EngineRows, AGenerationIsAServiceThatAllRequestsEnterAtOnce) {
@@ -51,11 +51,6 @@ TEST(EngineRows, AFirstTokenAloneHasNoFurtherOnes) {
   const RowPrediction row = served(generation(1, 1), summary);
   EXPECT_EQ(row.values.count("pred_tpot_ms"), 0U);
   EXPECT_EQ(row.values.at("pred_lo_ms"), row.values.at("pred_ttft_lo_ms"));
-}
-
-TEST(EngineRows, WhatTheServiceRefusesIsTheErrorOfTheRow) {
-  const ServeRequest service = generation_by("vllm@0.3", generation(1, 1));
-  EXPECT_EQ(generation_from(service, {"", "no room"}).error, "no room");
 }
 
 }  // namespace

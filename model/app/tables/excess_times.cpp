@@ -11,6 +11,7 @@
 #include "model/base/number_text.hpp"
 #include "model/base/text.hpp"
 #include "model/config/node_number.hpp"
+#include "model/config/node_text.hpp"
 
 namespace foretell {
 namespace {
@@ -37,19 +38,13 @@ struct TimedRow {
 
 using TimedGroups = std::map<std::string, std::vector<TimedRow>>;
 
-std::vector<std::string> named_columns(const Node& item, const char* key) {
-  std::vector<std::string> columns;
-  for (const Node& column : item.required(key, "").items) columns.push_back(column.as_text(key));
-  return columns;
-}
-
 ExcessRule read_excess_rule(const Node& item) {
   item.only_keys({"table", "where", "sizes", "types", "times", "why"}, "rules");
   ExcessRule rule;
   rule.table = table_of_rule(item);
   rule.where = item.required("where", "").as_text("where");
-  rule.sizes = named_columns(item, "sizes");
-  rule.types = named_columns(item, "types");
+  rule.sizes = item_texts(item.required("sizes", ""), "sizes");
+  rule.types = item_texts(item.required("types", ""), "types");
   rule.times = required_number(item, "times", kLeastTimes, kMostTimes);
   rule.why = item.required("why", "").as_text("why");
   return rule;

@@ -1,20 +1,12 @@
 #include "model/app/tables/held_out_rows.hpp"
 
 #include "calib/fit/row_division.hpp"
-#include "model/app/tables/energy_run_rows.hpp"
 #include "model/app/tables/kernel_rows.hpp"
-#include "model/app/tables/layer_table_rows.hpp"
 #include "model/app/tables/power_rows.hpp"
 #include "model/app/tables/row_parts.hpp"
 #include "model/base/errors.hpp"
 
 namespace foretell {
-namespace {
-
-constexpr double kUsPerSecondOfRows = 1e6;
-
-}  // namespace
-
 bool is_held_out_collective(std::int64_t ranks) { return ranks == 4; }
 
 bool collective_makes_interval(const GpuCollectiveShape& shape) {
@@ -40,20 +32,10 @@ bool operator_makes_interval(const OperatorRow& row) {
 
 RowTest held_out_test(const TableLayout& layout, const CsvRow& header) {
   switch (layout.kind) {
-    case TableKind::kGemm: {
-      const NamedCells cells(header);
-      return [cells](const CsvRow& row) {
-        return is_held_out_family(cells.count(row, "n", 1, kMaxGemmSide),
-                                  cells.count(row, "k", 1, kMaxGemmSide));
-      };
-    }
-    case TableKind::kAttention: {
-      const NamedCells cells(header);
-      return [cells](const CsvRow& row) {
-        const AttentionShape shape = read_attention_row(cells, row).shape;
-        return is_held_out_heads(shape.heads, shape.key_heads, shape.head_dim);
-      };
-    }
+    case TableKind::kGemm:
+    case TableKind::kAttention:
+    case TableKind::kOperator:
+      return [of = row_part(layout, header)](const CsvRow& row) { return of(row) != Part::kFit; };
     case TableKind::kCollective: {
       const NamedCells cells(header);
       // Without the limits of one kind of device: links of NeuronCores join more than eight.
@@ -63,24 +45,11 @@ RowTest held_out_test(const TableLayout& layout, const CsvRow& header) {
         return is_held_out_collective(cells.count(row, ranks, 2, kMostRanks));
       };
     }
-    case TableKind::kOperator: {
-      const NamedCells cells(header);
-      return [cells](const CsvRow& row) {
-        return is_held_out_operator(read_operator_row(cells, row));
-      };
-    }
     case TableKind::kLayerKernels:
     case TableKind::kAttentionBlocks:
     case TableKind::kEnergyRuns:
+    case TableKind::kPower:
       return part_test(layout, header, Part::kJudge);
-    case TableKind::kPower: {
-      const NamedCells cells(header);
-      return [cells](const CsvRow& row) {
-        const PowerRow call = read_power_row(cells, row);
-        return judges_power(call.family) &&
-               call.latency.value() * kUsPerSecondOfRows >= kShortestPowerUs;
-      };
-    }
     default:
       throw UserError("--held-out: tables of kind " + layout.name +
                       " are not divided row by row; leave it out");

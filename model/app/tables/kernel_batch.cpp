@@ -3,47 +3,27 @@
 #include <algorithm>
 #include <memory>
 
-#include "model/app/request/outcome_tag.hpp"
 #include "model/app/tables/attention_block_rows.hpp"
 #include "model/app/tables/layer_table_rows.hpp"
 #include "model/app/tables/neuron_collective_rows.hpp"
 #include "model/app/workers/worker_pool.hpp"
 #include "model/base/errors.hpp"
-#include "model/base/number_text.hpp"
 #include "model/base/text.hpp"
 
 namespace foretell {
 namespace {
 
 constexpr double kUsPerSecond = 1e6;
-constexpr char kBad = '-';
-constexpr char kField = '\t';
 
-std::string as_line(const RowTime& time) {
-  if (!time.error.empty()) {
-    std::string message = time.error;
-    std::replace(message.begin(), message.end(), '\n', ' ');
-    return kBad + message;
-  }
-  const auto us = [](Seconds value) { return to_text(value.value() * kUsPerSecond); };
-  return kGoodTag + us(time.time) + kField + us(time.low) + kField + us(time.high) + kField +
-         time.parts + kField + time.note;
-}
-
-RowPrediction from_line(const std::string& line) {
+RowPrediction prediction_of(const RowTime& time) {
+  const auto us = [](Seconds value) { return value.value() * kUsPerSecond; };
   RowPrediction prediction;
-  if (line.empty() || line.front() != kGoodTag) {
-    prediction.error = line.empty() ? "internal error: a worker sent nothing" : line.substr(1);
-    return prediction;
-  }
-  const std::vector<std::string> numbers = split(line.substr(1), kField);
-  const double low = written_number(numbers.at(1));
-  const double high = written_number(numbers.at(2));
+  prediction.error = time.error;
   prediction.values = {
-      {"pred_us", written_number(numbers.at(0))}, {"pred_lo_us", low}, {"pred_hi_us", high}};
-  prediction.intervals = {{"latency_us", {low, high}}};
-  prediction.parts = numbers.at(3);
-  prediction.note = numbers.at(4);
+      {"pred_us", us(time.time)}, {"pred_lo_us", us(time.low)}, {"pred_hi_us", us(time.high)}};
+  prediction.intervals = {{"latency_us", {us(time.low), us(time.high)}}};
+  prediction.parts = time.parts;
+  prediction.note = time.note;
   return prediction;
 }
 
@@ -227,7 +207,7 @@ void KernelBatch::flush() {
     std::vector<CsvRow> mine;
     for (std::size_t i = worker; i < good.size(); i += workers) mine.push_back(rows_[good[i]]);
     std::string text;
-    for (const RowTime& time : answer_(mine)) text += as_line(time) + '\n';
+    for (const RowTime& time : answer_(mine)) text += prediction_line(prediction_of(time)) + '\n';
     return text;
   });
   std::vector<RowPrediction> predictions(rows_.size());
@@ -236,7 +216,7 @@ void KernelBatch::flush() {
     const std::vector<std::string> lines = split(outcomes[worker].text, '\n');
     for (std::size_t i = worker, line = 0; i < good.size(); i += workers, ++line) {
       predictions[good[i]] =
-          finished ? from_line(lines.at(line))
+          finished ? prediction_of_line(lines.at(line))
                    : RowPrediction{{}, "internal error: " + outcomes[worker].text, {}};
     }
   }

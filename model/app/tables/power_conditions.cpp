@@ -7,14 +7,13 @@
 #include "model/base/text.hpp"
 #include "model/config/document.hpp"
 #include "model/config/node_number.hpp"
+#include "model/config/node_text.hpp"
 
 namespace foretell {
 namespace {
 
 std::vector<std::string> names_in(const Node& map, const char* key) {
-  std::vector<std::string> names;
-  for (const Node& item : map.required(key, "").items) names.push_back(item.as_text(key));
-  return names;
+  return item_texts(map.required(key, ""), key);
 }
 
 bool contains(const std::vector<std::string>& names, const std::string& name) {

@@ -11,6 +11,7 @@
 #include "model/app/tables/power_conditions.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/hash.hpp"
+#include "model/base/looked_up.hpp"
 #include "model/base/text.hpp"
 #include "model/timing/gpu/energy_work.hpp"
 #include "model/timing/gpu/experts_kernels.hpp"
@@ -59,11 +60,7 @@ OperandType matrix_type(const std::string& name) {
       {"fp16", {16, 2}},          {"fp8", {8, 1}},      {"fp8_block", {8, 1}},
       {"int8", {8, 1}},           {"fp8_e4m3", {8, 1}}, {"nvfp4", {4, kBlockScaled4}},
       {"fp4", {4, kBlockScaled4}}};
-  const auto found = kTypes.find(name);
-  if (found != kTypes.end()) return found->second;
-  std::vector<std::string> known;
-  for (const auto& entry : kTypes) known.push_back(entry.first);
-  throw unknown_name("type in column shape", name, known);
+  return looked_up(kTypes, "type in column shape", name);
 }
 
 void read_gemm(const ShapeSizes& shape, PowerRow& row) {

@@ -9,8 +9,10 @@
 #include "hw/spec/shared/catalog.hpp"
 #include "hw/spec/shared/kernel_rules.hpp"
 #include "model/app/request/request_fields.hpp"
+#include "model/app/tables/row_filter.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
+#include "model/config/node_text.hpp"
 
 namespace foretell {
 namespace {
@@ -71,7 +73,7 @@ std::string filled_in(const std::string& text, const CellMap& published) {
 
 std::optional<PublishedRows> PublishedRows::load(const std::vector<std::string>& columns) {
   for (const auto& [column, recipe] : kRecipes) {
-    if (std::find(columns.begin(), columns.end(), column) == columns.end()) continue;
+    if (!has_column(columns, column)) continue;
     return read(load_document(hw_folder() / recipe, std::string("hw/") + recipe));
   }
   return std::nullopt;
@@ -100,7 +102,7 @@ PublishedRows::Rule PublishedRows::read_rule(const Node& node) {
   node.only_keys({"when", "set", "replace", "share", "times", "network", "refuse", "why"}, "rules");
   Rule rule;
   for (const MapEntry& entry : node.required("when", "rules").entries) {
-    Condition condition{entry.key, read_words(entry.value, "when." + entry.key)};
+    Condition condition{entry.key, texts_at(entry.value, "when." + entry.key)};
     if (!condition.patterns.empty() && condition.patterns.front() == kNot) {
       condition.negated = true;
       condition.patterns.erase(condition.patterns.begin());

@@ -7,17 +7,13 @@
 
 #include "model/base/data_root.hpp"
 #include "model/base/errors.hpp"
+#include "model/config/node_text.hpp"
 
 namespace foretell {
 namespace {
 
 constexpr long long kMostEvery = 1'000'000;
 constexpr long long kMostSeconds = 100'000;
-
-std::string text_or_none(const Node& node, const char* key) {
-  const Node* found = node.find(key);
-  return found == nullptr ? "" : found->as_text(key);
-}
 
 ReportClass read_class(const Node& node) {
   node.only_keys({"name", "table", "where", "all_rows", "quantities", "every", "prefix", "device",
@@ -28,9 +24,8 @@ ReportClass read_class(const Node& node) {
   one.table = node.required("table", "classes").as_text("table");
   one.where = text_or_none(node, "where");
   one.all_rows = text_or_none(node, "all_rows") == "yes";
-  if (const Node* quantities = node.find("quantities")) {
-    for (const Node& item : quantities->items) one.quantities.push_back(item.as_text("quantities"));
-  }
+  if (const Node* quantities = node.find("quantities"))
+    one.quantities = item_texts(*quantities, "quantities");
   if (const Node* every = node.find("every")) one.every = every->as_integer("every", 1, kMostEvery);
   one.prefix = text_or_none(node, "prefix");
   one.device = text_or_none(node, "device");

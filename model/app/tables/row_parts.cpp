@@ -136,22 +136,11 @@ RowPart row_part(const TableLayout& layout, const CsvRow& header) {
       };
     case TableKind::kOperator:
       return [cells](const CsvRow& row) { return operator_part(read_operator_row(cells, row)); };
-    case TableKind::kLayerKernels:
-      return [cells, kind = layer_kind_of(layout)](const CsvRow& row) {
-        return part_of(layer_family(kind, cells, row));
-      };
-    case TableKind::kAttentionBlocks:
-      return [cells](const CsvRow& row) { return part_of(attention_block_family(cells, row)); };
-    case TableKind::kPower:
-      return [cells](const CsvRow& row) { return part_of(read_power_row(cells, row).family); };
-    case TableKind::kEnergyRuns:
-      return [cells](const CsvRow& row) { return part_of(energy_run_family(cells, row)); };
-    case TableKind::kServing:
-      return [cells](const CsvRow& row) { return part_of(served_family(cells, row)); };
     case TableKind::kModels:
       return [cells](const CsvRow& row) { return network_part(network_of(cells, row)); };
+    default:
+      return [of = row_group(layout, header)](const CsvRow& row) { return part_of(of(row)); };
   }
-  throw InternalError(__FILE__, __LINE__, "a kind of table without groups");
 }
 
 RowGroup row_group(const TableLayout& layout, const CsvRow& header) {

@@ -4,25 +4,20 @@
 
 #include <cstddef>
 #include <functional>
-#include <string>
 #include <vector>
 
 #include "model/app/request/prediction.hpp"
 #include "model/app/serving/request/serve.hpp"
+#include "model/app/tables/row_prediction.hpp"
 
 namespace foretell {
 
-struct ServedLine {
-  std::string text;   // what `line_of` made of the result
-  std::string error;  // why there is none; empty when there is
-};
-
-// One line per request, in order, whatever the number of jobs. `line_of` gets the position of a
-// request and what came out, and returns a text without line breaks; what it or the service throws
-// is the error of the request. `progress` gets the share that is done.
-std::vector<ServedLine> serve_many(
+// One prediction per request, in order, whatever the number of jobs. `prediction_of` gets the
+// position of a request and what came out; what it or the service throws is the error of the
+// request. `progress` gets the share that is done.
+std::vector<RowPrediction> serve_many(
     const std::vector<ServeRequest>& requests, const Predictor& predict, int jobs,
-    const std::function<std::string(std::size_t, const ServeSummary&)>& line_of,
+    const std::function<RowPrediction(std::size_t, const ServeSummary&)>& prediction_of,
     const std::function<void(double)>& progress = {});
 
 }  // namespace foretell

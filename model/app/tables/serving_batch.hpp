@@ -38,7 +38,7 @@ class ServingBatch {
   };
 
   ServedCells cells_of(const CsvRow& row) const;
-  std::string line_of(const PendingPoint& point, const ServeSummary& summary) const;
+  RowPrediction predict(const PendingPoint& point, const ServeSummary& summary) const;
 
   CsvRow header_;
   Predictor predict_;

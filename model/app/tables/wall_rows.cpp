@@ -11,8 +11,10 @@
 #include "hw/spec/shared/host_power.hpp"
 #include "model/app/request/request_fields.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/looked_up.hpp"
 #include "model/base/number_text.hpp"
 #include "model/base/text.hpp"
+#include "model/config/node_text.hpp"
 #include "model/config/unit_text.hpp"
 #include "model/timing/shared/energy_timing.hpp"
 
@@ -29,8 +31,7 @@ WallLimit read_limit(const Node& entry) {
   WallLimit limit;
   limit.run = entry.required("run", "limits").as_text("run");
   entry.required("source", "limits");
-  for (const Node& release : entry.required("software", "limits").items)
-    limit.software.push_back(release.as_text("software"));
+  limit.software = item_texts(entry.required("software", "limits"), "software");
   for (const MapEntry& of : entry.required("watts", "limits").entries) {
     limit.watts_by_scenario[of.key] =
         parse_positive("watts", of.value.as_text("watts"), kMostBoardWatts);
@@ -160,13 +161,7 @@ WallRun read_wall_run(const WallRuns& runs, const NamedCells& cells, const CsvRo
   request.dp =
       static_cast<int>(parse_count("n_devices", cells.text(row, "n_devices"), 1, kMostBoards));
   const std::string scenario = scenario_of(cells, row);
-  const auto batch = runs.batch_by_scenario.find(scenario);
-  if (batch == runs.batch_by_scenario.end()) {
-    std::vector<std::string> known;
-    for (const auto& entry : runs.batch_by_scenario) known.push_back(entry.first);
-    throw unknown_name("scenario", scenario, known);
-  }
-  request.batch = batch->second;
+  request.batch = looked_up(runs.batch_by_scenario, "scenario", scenario);
   run.one_query = ends_with(scenario, "Stream");
   const std::optional<double> throughput =
       read_measurement("throughput", cells.text(row, "throughput"));

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "model/app/terminal/options.hpp"
 #include "model/base/errors.hpp"
 #include "reports/render/table.hpp"
 
@@ -26,15 +27,13 @@ std::string as_shown(const std::string& path, const std::string& text) {
 }
 
 void add_format_option(CLI::App& command, OutputOptions& options) {
-  command.add_option("--format", options.format, format_words())->type_name("FORM");
-  command
-      .add_option("-o,--output", options.output, "file for the result (default: standard output)")
-      ->type_name("FILE");
+  add_option(command, "--format", options.format, "FORM", format_words());
+  add_option(command, "-o,--output", options.output, "FILE",
+             "file for the result (default: standard output)");
 }
 
 void add_store_option(CLI::App& command, OutputOptions& options) {
-  command.add_option("--store", options.store, "also add the records to this SQLite file")
-      ->type_name("FILE");
+  add_option(command, "--store", options.store, "FILE", "also add the records to this SQLite file");
 }
 
 void add_energy_option(CLI::App& command, OutputOptions& options) {

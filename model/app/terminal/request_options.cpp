@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "model/app/request/request_fields.hpp"
+#include "model/app/terminal/options.hpp"
 #include "model/base/errors.hpp"
 #include "reports/record/text_file.hpp"
 
@@ -12,15 +13,9 @@ namespace {
 
 constexpr const char* kExact = "exact";
 
-void add_pairs(CLI::App& command, const char* name, const char* type,
-               std::vector<std::string>& pairs, const char* help) {
-  command.add_option(name, pairs, help)->allow_extra_args(false)->take_all()->type_name(type);
-}
-
 void add_list(CLI::App& command, const char* name, const char* type,
               std::vector<std::string>& values, bool lists, const std::string& help) {
-  CLI::Option* option =
-      command.add_option(name, values, help)->allow_extra_args(false)->type_name(type);
+  CLI::Option* option = add_option(command, name, values, type, help)->allow_extra_args(false);
   if (lists) {
     option->delimiter(',')->take_all();
   } else {
@@ -37,8 +32,7 @@ void add_field(CLI::App& command, const RequestField& field, RequestOptions& opt
   }
   std::vector<std::string>& values = options.values[field.option];
   if (field.kind() == FieldKind::kPairs) {
-    add_pairs(command, name.c_str(), (std::string("NAME=") + field.type).c_str(), values,
-              field.help);
+    add_repeated_option(command, name, values, std::string("NAME=") + field.type, field.help);
     return;
   }
   const bool several = lists && field.lists;
@@ -93,7 +87,7 @@ std::vector<std::string> or_unstated(const std::vector<std::string>& values) {
 }  // namespace
 
 void add_dimension_option(CLI::App& command, std::vector<std::string>& dimensions) {
-  add_pairs(command, "--dim", "NAME=SIZE", dimensions, request_field("dim").help);
+  add_repeated_option(command, "--dim", dimensions, "NAME=SIZE", request_field("dim").help);
 }
 
 std::map<std::string, std::int64_t> parse_dimensions(const std::vector<std::string>& texts) {
@@ -120,16 +114,14 @@ void add_request_options(CLI::App& command, RequestOptions& options, bool lists)
   }
   add_model_options(command, options);
   if (!lists) {
-    command
-        .add_option("--trace", options.trace_file,
-                    "write a timeline that opens in Perfetto to this file")
-        ->type_name("FILE");
+    add_option(command, "--trace", options.trace_file, "FILE",
+               "write a timeline that opens in Perfetto to this file");
   }
   add_seed_option(command, options.seed);
 }
 
 void add_seed_option(CLI::App& command, std::string& seed) {
-  command.add_option("--seed", seed, "seed of everything random (default: 0)")->type_name("N");
+  add_option(command, "--seed", seed, "N", "seed of everything random (default: 0)");
 }
 
 void add_field_options(CLI::App& command, RequestOptions& options,
@@ -138,19 +130,13 @@ void add_field_options(CLI::App& command, RequestOptions& options,
 }
 
 void add_model_options(CLI::App& command, RequestOptions& options) {
-  command
-      .add_option("--set", options.set,
-                  "override a parameter, PATH=VALUE, for example 'device.hbm.bandwidth=1.6 TB/s'; "
-                  "repeat for more (`foretell show SYSTEM` lists the paths)")
-      ->allow_extra_args(false)
-      ->take_all()
-      ->type_name("PATH=VALUE");
-  command
-      .add_option(
-          "--factors", options.factors,
-          "fitted factors: a folder as calib/factors is one, which counts before it; a file of "
-          "NeuronCores or CPUs; or 'none' for published facts alone")
-      ->type_name("FOLDER|FILE|none");
+  add_repeated_option(
+      command, "--set", options.set, "PATH=VALUE",
+      "override a parameter, PATH=VALUE, for example 'device.hbm.bandwidth=1.6 TB/s'; "
+      "repeat for more (`foretell show SYSTEM` lists the paths)");
+  add_option(command, "--factors", options.factors, "FOLDER|FILE|none",
+             "fitted factors: a folder as calib/factors is one, which counts before it; a file of "
+             "NeuronCores or CPUs; or 'none' for published facts alone");
   add_field(command, request_field(kExact), options, false);
 }
 

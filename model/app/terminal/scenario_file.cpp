@@ -12,6 +12,7 @@
 #include "model/base/text.hpp"
 #include "model/config/document.hpp"
 #include "model/config/node_number.hpp"
+#include "model/config/node_text.hpp"
 
 namespace foretell {
 namespace {
@@ -24,9 +25,7 @@ namespace {
 std::string option_word(const Node& node, const std::string& key) {
   if (node.is_scalar()) return node.text;
   if (!node.is_list()) fail(node, key + ": expected a value or a list of values");
-  std::vector<std::string> words;
-  for (const Node& item : node.items) words.push_back(item.as_text(key));
-  return join(words, ",");
+  return join(item_texts(node, key), ",");
 }
 
 bool is_flag(const std::string& option) {
@@ -74,15 +73,8 @@ std::vector<Request> run_requests(const Node& run) {
 RecordQuery read_query(const Node& node, const std::string& key) {
   node.only_keys(query_fields(), key);
   RecordQuery query;
-  for (const MapEntry& entry : node.entries) {
-    std::vector<std::string> words;
-    if (entry.value.is_list()) {
-      for (const Node& item : entry.value.items) words.push_back(item.as_text(key));
-    } else {
-      words.push_back(entry.value.as_text(key));
-    }
-    query[entry.key] = join(words, ", ");
-  }
+  for (const MapEntry& entry : node.entries)
+    query[entry.key] = join(texts_at(entry.value, key), ", ");
   return query;
 }
 
@@ -92,20 +84,15 @@ std::optional<double> read_limit(const Node& claim, const char* key) {
   return number_at(*node, key);
 }
 
-std::string text_of(const Node& map, const char* key) {
-  const Node* node = map.find(key);
-  return node == nullptr ? "" : node->as_text(key);
-}
-
 Claim read_claim(const Node& node) {
   node.only_keys(
       {"says", "source", "note", "open", "metric", "of", "against", "at_least", "at_most"},
       "claims");
   Claim claim;
   claim.says = node.required("says", "claims").as_text("says");
-  claim.source = text_of(node, "source");
-  claim.note = text_of(node, "note");
-  claim.open = text_of(node, "open");
+  claim.source = text_or_none(node, "source");
+  claim.note = text_or_none(node, "note");
+  claim.open = text_or_none(node, "open");
   if (!claim.open.empty() && node.find("metric") == nullptr) return claim;
   const Node& metric = node.required("metric", "claims");
   claim.metric = metric.as_text("metric");
@@ -157,12 +144,12 @@ ScenarioFile load_scenario(const std::string& path) {
   const Node root = load_document(path);
   root.only_keys({"title", "about", "runs", "claims"}, "");
   ScenarioFile scenario;
-  scenario.title = text_of(root, "title");
-  scenario.about = text_of(root, "about");
+  scenario.title = text_or_none(root, "title");
+  scenario.about = text_or_none(root, "about");
   const Node& runs = root.required("runs", "");
   if (!runs.is_list() || runs.items.empty()) fail(runs, "runs: expected a list of what to predict");
   for (const Node& run : runs.items) {
-    const std::string name = text_of(run, "name");
+    const std::string name = text_or_none(run, "name");
     for (Request& request : run_requests(run)) {
       if (!name.empty() && !request.set.empty()) scenario.names[join(request.set, ", ")] = name;
       scenario.requests.push_back(std::move(request));

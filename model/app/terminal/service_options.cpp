@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 
 #include "model/app/serving/request/serve_keys.hpp"
+#include "model/app/terminal/options.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
 
@@ -17,10 +17,9 @@ bool holds(const std::vector<std::string>& keys, const std::string& key) {
 }
 
 void add_key(CLI::App& command, ServiceOptions& options, const ServeKey& key, bool lists) {
-  command
-      .add_option(service_option(key.key), options[key.key],
-                  key.help + std::string(lists ? "; several with commas" : ""))
-      ->type_name(std::string(key.type) + (lists ? ",…" : ""));
+  add_option(command, service_option(key.key), options[key.key],
+             std::string(key.type) + (lists ? ",…" : ""),
+             key.help + std::string(lists ? "; several with commas" : ""));
 }
 
 }  // namespace

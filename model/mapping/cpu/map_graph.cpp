@@ -13,6 +13,7 @@
 #include "model/mapping/shared/data_of.hpp"
 #include "model/mapping/shared/fused_walk.hpp"
 #include "model/mapping/shared/operation_counts.hpp"
+#include "workloads/ir/attributes.hpp"
 #include "workloads/ir/operators/networks.hpp"
 #include "workloads/ir/routing.hpp"
 
@@ -331,13 +332,11 @@ class CpuMapper final : public FusedWalk<MappedCpuOp> {
     const Shape& choice = graph_.tensor(main.inputs[2]).shape;
     const Shape& first = graph_.tensor(main.inputs[3]).shape;
     const Shape& second = graph_.tensor(main.inputs[4]).shape;
-    const auto routing = main.attributes.find("routing");
-    const std::vector<std::int64_t> rows = rows_per_expert(
-        parse_routing(routing == main.attributes.end() ? ""
-                                                       : std::get<std::string>(routing->second)),
-        {element_count(choice) / choice.back(), choice.back(),
-         std::get<std::int64_t>(main.attributes.at("experts")), first[0]},
-        {kernel_shapes().routing.draws, kernel_shapes().routing.largest_share});
+    const std::vector<std::int64_t> rows =
+        rows_per_expert(parse_routing(text_of(main, "routing", "")),
+                        {element_count(choice) / choice.back(), choice.back(),
+                         integer_of(main, "experts"), first[0]},
+                        {kernel_shapes().routing.draws, kernel_shapes().routing.largest_share});
     std::int64_t routed = 0;
     for (const std::int64_t count : rows) routed += count;
     const CpuTraffic traffic = weights_of(fused);
@@ -369,10 +368,8 @@ class CpuMapper final : public FusedWalk<MappedCpuOp> {
     const Op& main = graph_.op(fused.main);
     const Shape& key = graph_.tensor(main.inputs[1]).shape;
     const Shape& value = graph_.tensor(main.inputs[2]).shape;
-    const std::int64_t chunk =
-        std::min(std::get<std::int64_t>(main.attributes.at("chunk")), value[1]);
-    const double macs = scan_macs_per_token(std::get<std::string>(main.attributes.at("function")),
-                                            key[3], value[3], chunk);
+    const std::int64_t chunk = std::min(integer_of(main, "chunk"), value[1]);
+    const double macs = scan_macs_per_token(text_of(main, "function"), key[3], value[3], chunk);
     if (chunk <= 1) {
       CpuRows rows;
       rows.op = CpuRowOp::kAdd;

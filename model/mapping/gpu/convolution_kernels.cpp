@@ -4,13 +4,13 @@
 #include <array>
 #include <cmath>
 #include <utility>
-#include <variant>
 
 #include "hw/spec/shared/kernel_shapes.hpp"
 #include "model/mapping/gpu/gemm.hpp"
 #include "model/mapping/shared/convolution.hpp"
 #include "model/timing/gpu/attention_timing.hpp"
 #include "model/timing/gpu/soft_limits.hpp"
+#include "workloads/ir/attributes.hpp"
 
 namespace foretell {
 namespace {
@@ -52,11 +52,8 @@ Bytes output_of(const ConvolutionShape& shape) {
 }
 
 bool is_one(const Op& op, const char* attribute) {
-  const auto found = op.attributes.find(attribute);
-  if (found == op.attributes.end()) return true;
-  const auto* values = std::get_if<std::vector<std::int64_t>>(&found->second);
-  if (values == nullptr) return std::get<std::int64_t>(found->second) == 1;
-  return std::all_of(values->begin(), values->end(), [](std::int64_t value) { return value == 1; });
+  const std::vector<std::int64_t> values = integers_of(op, attribute, {});
+  return std::all_of(values.begin(), values.end(), [](std::int64_t value) { return value == 1; });
 }
 
 }  // namespace

@@ -26,6 +26,7 @@
 #include "model/mapping/shared/data_of.hpp"
 #include "model/mapping/shared/fused_walk.hpp"
 #include "model/mapping/shared/operation_counts.hpp"
+#include "workloads/ir/attributes.hpp"
 #include "workloads/ir/routing.hpp"
 
 namespace foretell {
@@ -424,9 +425,7 @@ class GpuMapper final : public FusedWalk<MappedOp> {
 
   void indexer(const FusedOp& fused, MappedOp& op) override {
     const Op& main = graph_.op(fused.main);
-    const auto narrow = main.attributes.find("narrow");
-    const bool asks =
-        narrow != main.attributes.end() && std::get<std::int64_t>(narrow->second) != 0;
+    const bool asks = integer_of(main, "narrow", 0) != 0;
     const bool has_pipe = mapping_.system.device.matrix_rate.count("fp8") > 0;
     const std::string type = asks && has_pipe ? "fp8" : pass_type_;
     lower_indexer(products_, passes_, graph_, main, type, dram_of(fused), op);
@@ -462,7 +461,7 @@ class GpuMapper final : public FusedWalk<MappedOp> {
     }
     GpuCollectiveShape shape;
     shape.op = collective_of(main.kind);
-    shape.ranks = static_cast<int>(std::get<std::int64_t>(main.attributes.at("ranks")));
+    shape.ranks = static_cast<int>(integer_of(main, "ranks"));
     Bytes in;
     Bytes out;
     for (const TensorId input : main.inputs) in += graph_.tensor(input).bytes();

@@ -2,18 +2,14 @@
 
 #include <algorithm>
 #include <numeric>
-#include <variant>
 
 #include "hw/spec/shared/kernel_shapes.hpp"
+#include "workloads/ir/attributes.hpp"
 #include "workloads/ir/operators/networks.hpp"
 #include "workloads/ir/routing.hpp"
 
 namespace foretell {
 namespace {
-
-std::int64_t whole(const Op& op, const char* name) {
-  return std::get<std::int64_t>(op.attributes.at(name));
-}
 
 // Every expert that gets rows is a product of its own.
 Product grouped_product(const ExpertLayer& layer, std::int64_t n, std::int64_t k, double share) {
@@ -56,14 +52,13 @@ ExpertShape expert_shape(const Graph& graph, const Op& op) {
   shape.tokens = element_count(choice) / shape.top_k;
   shape.hidden = first[1];
   shape.intermediate = graph.tensor(op.inputs[4]).shape[1];
-  shape.experts = whole(op, "experts");
+  shape.experts = integer_of(op, "experts");
   shape.held = first[0];
-  shape.gated = whole(op, "gated") != 0;
+  shape.gated = integer_of(op, "gated") != 0;
   const OpId before = graph.tensor(op.inputs[0]).producer;
   shape.exchanged = before != kNoId && graph.op(before).kind == "ExpertExchange";
-  const auto routing = op.attributes.find("routing");
-  if (routing != op.attributes.end()) shape.routing = std::get<std::string>(routing->second);
-  if (op.attributes.count("redundant") > 0) shape.redundant = whole(op, "redundant");
+  shape.routing = text_of(op, "routing", shape.routing);
+  shape.redundant = integer_of(op, "redundant", shape.redundant);
   const RoutingShapes& law = kernel_shapes().routing;
   shape.rows =
       rows_per_expert(parse_routing(shape.routing),
@@ -95,14 +90,14 @@ StateSpace state_space_shape(const Graph& graph, const Op& op) {
   const Shape& query = graph.tensor(op.inputs[0]).shape;
   const Shape& value = graph.tensor(op.inputs[2]).shape;
   StateSpace work;
-  work.function = std::get<std::string>(op.attributes.at("function"));
+  work.function = text_of(op, "function");
   work.batch = value[0];
   work.tokens = value[1];
   work.key_heads = query[2];
   work.heads = value[2];
   work.key_dim = query[3];
   work.value_dim = value[3];
-  work.chunk = std::min(whole(op, "chunk"), work.tokens);
+  work.chunk = std::min(integer_of(op, "chunk"), work.tokens);
   return work;
 }
 
@@ -146,7 +141,7 @@ void lower_indexer(ProductKernels& products, PassKernels& passes, const Graph& g
   constexpr double kScoreBytes = 4;  // FP32
   const Shape& q = graph.tensor(indexer.inputs[0]).shape;
   const Shape& k = graph.tensor(indexer.inputs[1]).shape;
-  const std::int64_t block = whole(indexer, "block");
+  const std::int64_t block = integer_of(indexer, "block");
   Product product;
   product.batch = q[0];
   // The heads of many queries are summed up before scores are written, those of few lie side by
@@ -172,19 +167,19 @@ void lower_indexer(ProductKernels& products, PassKernels& passes, const Graph& g
 
 LayerKernels::Exchanged exchange_of(const Graph& graph, const Op& exchange) {
   LayerKernels::Exchanged sent;
-  sent.direction = std::get<std::string>(exchange.attributes.at("direction"));
+  sent.direction = text_of(exchange, "direction");
   const bool out = sent.direction == "dispatch";
   const Shape& own = graph.tensor(out ? exchange.inputs.front() : exchange.outputs.front()).shape;
-  sent.ranks = whole(exchange, "ranks");
-  sent.top_k = whole(exchange, "top_k");
-  sent.experts = whole(exchange, "experts");
+  sent.ranks = integer_of(exchange, "ranks");
+  sent.top_k = integer_of(exchange, "top_k");
+  sent.experts = integer_of(exchange, "experts");
   sent.hidden = own.back();
   sent.tokens = element_count(own) / own.back();
   return sent;
 }
 
 Bytes exchanged_bytes(const Op& exchange, Bytes tokens) {
-  return tokens * ranks_reached(whole(exchange, "ranks"), whole(exchange, "top_k"));
+  return tokens * ranks_reached(integer_of(exchange, "ranks"), integer_of(exchange, "top_k"));
 }
 
 }  // namespace foretell

@@ -14,6 +14,7 @@
 #include "model/mapping/shared/epilogue.hpp"
 #include "model/mapping/shared/fusion_walk.hpp"
 #include "model/mapping/shared/graph_patterns.hpp"
+#include "workloads/ir/attributes.hpp"
 
 namespace foretell {
 namespace {
@@ -221,10 +222,9 @@ class Fuser : private FusionWalk {
     if (kernel->mask_ops.size() != 1) return;
     const Op& mask = graph_.op(kernel->mask_ops.front());
     if (mask.kind != "CausalMask") return;
-    const auto window = mask.attributes.find("window");
     kernel->is_causal = true;
-    kernel->causal_offset = std::get<std::int64_t>(mask.attributes.at("offset"));
-    if (window != mask.attributes.end()) kernel->window = std::get<std::int64_t>(window->second);
+    kernel->causal_offset = integer_of(mask, "offset");
+    kernel->window = integer_of(mask, "window", kernel->window);
     // The cache of a layer with a window holds no more than that.
     if (kernel->cached && kernel->window > 0) {
       kernel->keys = std::min(kernel->keys, kernel->window + kernel->queries - 1);
@@ -256,7 +256,7 @@ std::int64_t row_count(const Shape& shape) {
 namespace {
 
 bool is_last_axis(const Graph& graph, const Op& op) {
-  const std::int64_t axis = std::get<std::int64_t>(op.attributes.at("axis"));
+  const std::int64_t axis = integer_of(op, "axis");
   const auto rank = static_cast<std::int64_t>(graph.tensor(op.inputs.front()).shape.size());
   return axis == -1 || axis == rank - 1;
 }
@@ -280,7 +280,7 @@ View resolve_view(const Graph& graph, TensorId id) {
       continue;
     }
     if (op.kind == "Slice" && is_last_axis(graph, op)) {
-      view.first_column += std::get<std::int64_t>(op.attributes.at("begin"));
+      view.first_column += integer_of(op, "begin");
       view.columns = column_count(graph.tensor(view.tensor).shape);
     }
     view.tensor = op.inputs.front();

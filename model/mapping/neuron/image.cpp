@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "model/mapping/neuron/neuron_fusion.hpp"
+#include "workloads/ir/attributes.hpp"
 
 namespace foretell {
 namespace {
@@ -14,7 +15,7 @@ constexpr std::size_t kMaxAxes = 5;
 bool is_image_kind(const Op& op) {
   if (neuron_fusion().is("images", op.kind)) return true;
   if (op.kind != "Gradient") return false;
-  return neuron_fusion().is("gradients_of_images", std::get<std::string>(op.attributes.at("of")));
+  return neuron_fusion().is("gradients_of_images", text_of(op, "of"));
 }
 
 bool is_read_as_image(const Graph& graph, TensorId id) {

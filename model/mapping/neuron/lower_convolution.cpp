@@ -19,6 +19,7 @@
 
 #include "model/mapping/neuron/image.hpp"
 #include "model/mapping/neuron/lowering.hpp"
+#include "workloads/ir/attributes.hpp"
 
 namespace foretell {
 namespace {
@@ -35,15 +36,15 @@ class ConvLowering {
         output_(graph_.tensor(kernel.output).shape),
         transposed_(op_.kind == "ConvTranspose") {
     const Shape& weight = graph_.tensor(op_.inputs[1]).shape;
-    group_ = attribute("group", 1);
+    group_ = integer_of(op_, "group", 1);
     taps_ = element_count(Shape(weight.begin() + 2, weight.end()));
     side_ = weight.size() > 3 ? weight[2] : 1;
     in_ = input_.channels / group_;
     out_ = output_.channels / group_;
-    stride_ = weight.size() > 3 ? list("strides", 1) : 1;
+    stride_ = weight.size() > 3 ? first_of("strides", 1) : 1;
     strides_ = all_strides(weight.size() - 2);
-    const std::int64_t extent = list("dilations", 1) * (side_ - 1) + 1;
-    window_ = {extent, stride_, weight.size() > 3 ? list("pads", 0) : 0};
+    const std::int64_t extent = first_of("dilations", 1) * (side_ - 1) + 1;
+    window_ = {extent, stride_, weight.size() > 3 ? first_of("pads", 0) : 0};
     if (weight.size() == 3) window_ = {1, 1, 0};
   }
 
@@ -73,21 +74,12 @@ class ConvLowering {
   // This many or fewer share the contraction.
   std::int64_t packed_channels() const { return emitter_.tile_rows() / 2; }
 
-  std::int64_t attribute(const char* name, std::int64_t otherwise) const {
-    const auto found = op_.attributes.find(name);
-    return found == op_.attributes.end() ? otherwise : std::get<std::int64_t>(found->second);
-  }
-
-  std::int64_t list(const char* name, std::int64_t otherwise) const {
-    const auto found = op_.attributes.find(name);
-    if (found == op_.attributes.end()) return otherwise;
-    return std::get<std::vector<std::int64_t>>(found->second).front();
+  std::int64_t first_of(const char* attribute, std::int64_t otherwise) const {
+    return integers_of(op_, attribute, {otherwise}).front();
   }
 
   std::int64_t all_strides(std::size_t axes) const {
-    const auto found = op_.attributes.find("strides");
-    if (found == op_.attributes.end()) return 1;
-    const auto& strides = std::get<std::vector<std::int64_t>>(found->second);
+    const std::vector<std::int64_t> strides = integers_of(op_, "strides", {});
     return strides.size() == axes ? element_count(strides) : 1;
   }
 

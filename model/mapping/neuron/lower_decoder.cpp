@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "model/mapping/neuron/lowering.hpp"
+#include "workloads/ir/attributes.hpp"
 #include "workloads/ir/routing.hpp"
 
 namespace foretell {
@@ -277,11 +278,6 @@ std::int64_t elements_of(const Graph& graph, const std::vector<TensorId>& tensor
   return elements;
 }
 
-std::int64_t whole(const Op& op, const char* name, std::int64_t unless_stated = 1) {
-  const auto found = op.attributes.find(name);
-  return found == op.attributes.end() ? unless_stated : std::get<std::int64_t>(found->second);
-}
-
 // Elements of the larger buffer of a core, with the padding of shares. Tokens go to the ranks that
 // their choices reach, each of them as likely as the others.
 double collective_elements(const Graph& graph, const Op& op) {
@@ -289,14 +285,15 @@ double collective_elements(const Graph& graph, const Op& op) {
   const std::int64_t out = elements_of(graph, op.outputs);
   if (op.kind == "AllReduce" || op.kind == "AllToAll") return static_cast<double>(out);
   const auto share = static_cast<double>(std::min(in, out));
-  const std::int64_t ranks = whole(op, "ranks");
+  const std::int64_t ranks = integer_of(op, "ranks", 1);
   if (op.kind != "ExpertExchange") return share * static_cast<double>(ranks);
-  return share * ranks_reached(ranks, whole(op, "top_k"));
+  return share * ranks_reached(ranks, integer_of(op, "top_k", 1));
 }
 
 // Results of a token that come back from several ranks are added to the first of them.
 Deps added_up(Emitter& emitter, const Graph& graph, const Op& combine, const Deps& arrived) {
-  const double others = ranks_reached(whole(combine, "ranks"), whole(combine, "top_k")) - 1;
+  const double others =
+      ranks_reached(integer_of(combine, "ranks", 1), integer_of(combine, "top_k", 1)) - 1;
   const double sums = others * static_cast<double>(elements_of(graph, combine.outputs));
   const auto n = static_cast<std::int64_t>(sums / static_cast<double>(emitter.tile_rows()));
   if (n == 0) return arrived;
@@ -304,8 +301,7 @@ Deps added_up(Emitter& emitter, const Graph& graph, const Op& combine, const Dep
 }
 
 bool combines(const Op& op) {
-  return op.kind == "ExpertExchange" &&
-         std::get<std::string>(op.attributes.at("direction")) == "combine";
+  return op.kind == "ExpertExchange" && text_of(op, "direction") == "combine";
 }
 
 }  // namespace
@@ -325,8 +321,8 @@ void lower_collective(LoweringContext& context, const Kernel& kernel) {
   collective.kind = collective_kind(op);
   collective.bytes = static_cast<std::uint64_t>(
       std::ceil(collective_elements(context.graph, op) * element_bytes(emitter.types().matmul)));
-  collective.ranks = static_cast<std::int32_t>(whole(op, "ranks", 0));
-  collective.stride = static_cast<std::int32_t>(whole(op, "stride"));
+  collective.ranks = static_cast<std::int32_t>(integer_of(op, "ranks", 0));
+  collective.stride = static_cast<std::int32_t>(integer_of(op, "stride", 1));
   Deps done = emitter.builder().emit(collective, ready);
   if (combines(op)) done = added_up(emitter, context.graph, op, done);
   for (std::size_t i = 0; i < op.outputs.size(); ++i) {

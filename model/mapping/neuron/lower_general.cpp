@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "model/mapping/neuron/lowering.hpp"
+#include "workloads/ir/attributes.hpp"
 
 namespace foretell {
 namespace {
@@ -39,7 +40,7 @@ class GeneralLowering {
   // Columns that come side by side are written where they belong: nothing moves.
   bool joins_columns() const {
     if (op_.kind != "Concat" || kernel_.operands.size() != op_.inputs.size()) return false;
-    const auto axis = std::get<std::int64_t>(op_.attributes.at("axis"));
+    const auto axis = integer_of(op_, "axis");
     const auto rank = static_cast<std::int64_t>(graph_.tensor(kernel_.output).shape.size());
     return axis == -1 || axis == rank - 1;
   }
@@ -92,8 +93,7 @@ class GeneralLowering {
 
   // Weights and states stream through SBUF and back; two flops per element and pass.
   Deps update(const Deps& ready) {
-    const auto weights =
-        static_cast<std::size_t>(std::get<std::int64_t>(op_.attributes.at("weights")));
+    const auto weights = static_cast<std::size_t>(integer_of(op_, "weights"));
     double bytes = 0;
     double elements = 0;
     for (std::size_t i = 0; i < op_.inputs.size(); ++i) {
@@ -113,7 +113,7 @@ class GeneralLowering {
 
   // Gradients of a table go back row by row, wherever their rows are.
   Deps gradient(const Deps& ready) {
-    const std::string& of = std::get<std::string>(op_.attributes.at("of"));
+    const std::string& of = text_of(op_, "of");
     if (of == "Move") return move(ready);
     std::int64_t elements = element_count(graph_.tensor(kernel_.output).shape);
     if (of != "Gather") {

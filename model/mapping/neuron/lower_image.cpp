@@ -7,6 +7,7 @@
 #include "model/mapping/neuron/image.hpp"
 #include "model/mapping/neuron/lowering.hpp"
 #include "model/mapping/shared/graph_patterns.hpp"
+#include "workloads/ir/attributes.hpp"
 
 namespace foretell {
 namespace {
@@ -197,12 +198,9 @@ class ImageLowering {
 
   // The largest, or the sum, of every window, read with strides.
   void pool() {
-    const auto& kernel = std::get<std::vector<std::int64_t>>(op_.attributes.at("kernel"));
+    const auto& kernel = integers_of(op_, "kernel");
     const auto first_of = [this](const char* name, std::int64_t otherwise) {
-      const auto found = op_.attributes.find(name);
-      return found == op_.attributes.end()
-                 ? otherwise
-                 : std::get<std::vector<std::int64_t>>(found->second).front();
+      return integers_of(op_, name, {otherwise}).front();
     };
     const std::int64_t positions = element_count(kernel);
     const ImageWindow window{first_of("dilations", 1) * (kernel.front() - 1) + 1,
@@ -269,10 +267,10 @@ class ImageLowering {
     // A gradient multiplies and adds in one pass.
     const double per_element =
         graph_.flops(kernel_.ops.front()).value() / static_cast<double>(element_count(shape_));
-    const std::int64_t count =
-        op_.kind == "Gradient" ? std::max<std::int64_t>(1, std::llround(per_element / 2))
-        : op_.kind == "Resize" && std::get<std::string>(op_.attributes.at("mode")) != "nearest" ? 3
-                                                                                                : 1;
+    const std::int64_t count = op_.kind == "Gradient"
+                                   ? std::max<std::int64_t>(1, std::llround(per_element / 2))
+                               : op_.kind == "Resize" && text_of(op_, "mode") != "nearest" ? 3
+                                                                                           : 1;
     const ImageShape input(graph_.tensor(op_.inputs.front()).shape);
     const ImageShape output(shape_);
     // A larger result reads proportionally fewer rows.

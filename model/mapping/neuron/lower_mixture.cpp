@@ -10,6 +10,7 @@
 
 #include "model/base/errors.hpp"
 #include "model/mapping/neuron/lowering.hpp"
+#include "workloads/ir/attributes.hpp"
 #include "workloads/ir/routing.hpp"
 
 namespace foretell {
@@ -63,8 +64,7 @@ class Experts {
 
  private:
   std::vector<std::int64_t> rows_of_experts(std::int64_t experts) const {
-    const auto said = op_.attributes.find("rows");
-    if (said != op_.attributes.end()) return std::get<std::vector<std::int64_t>>(said->second);
+    if (has_attribute(op_, "rows")) return integers_of(op_, "rows");
     const std::int64_t rows = element_count(context_.graph.tensor(op_.inputs[2]).shape);
     return rows_per_expert({RoutingKind::kBalanced, 0, {}}, {rows, 1, experts, experts});
   }

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "model/mapping/neuron/lowering.hpp"
+#include "workloads/ir/attributes.hpp"
 
 namespace foretell {
 namespace {
@@ -32,7 +33,7 @@ class RowWise {
 
   // Eight at a time: the largest values, where they stand, and out with them.
   Deps top(std::int64_t columns, const Deps& source) {
-    const std::int64_t wanted = std::get<std::int64_t>(op_.attributes.at("k"));
+    const std::int64_t wanted = integer_of(op_, "k");
     const std::int64_t searched = std::max(columns, kBestPerPass);
     Deps done = source;
     for (std::int64_t found = 0; found < wanted; found += kBestPerPass) {

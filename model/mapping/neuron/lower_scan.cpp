@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "model/mapping/neuron/lowering.hpp"
+#include "workloads/ir/attributes.hpp"
 
 namespace foretell {
 namespace {
@@ -27,7 +28,7 @@ class ScanLowering {
         emitter_(context.emitter),
         kernel_(kernel),
         op_(context.graph.op(kernel.ops.front())),
-        function_(std::get<std::string>(op_.attributes.at("function"))),
+        function_(text_of(op_, "function")),
         output_(context.emitter.value(kernel.output)) {
     const Shape& query = context.graph.tensor(op_.inputs[0]).shape;
     const Shape& value = context.graph.tensor(op_.inputs[2]).shape;
@@ -226,7 +227,7 @@ class ScanLowering {
   // --- prompts: heads --------------------------------------------------------------------------
 
   void scan_chunks() {
-    const std::int64_t stated = std::get<std::int64_t>(op_.attributes.at("chunk"));
+    const std::int64_t stated = integer_of(op_, "chunk");
     chunk_ = std::clamp<std::int64_t>(stated, 1, std::min(tile(), tokens_));
     for (std::int64_t sequence = 0; sequence < batch_; ++sequence) {
       for (std::int64_t group = 0; group < key_heads_; ++group) scan_group(sequence, group);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "model/mapping/neuron/lowering.hpp"
+#include "workloads/ir/attributes.hpp"
 
 namespace foretell {
 namespace {
@@ -63,7 +64,7 @@ class ShortConvLowering : ChannelPasses {
       : ChannelPasses(context, kernel), taps_(input(1).shape[1]) {
     output_.rows = row_count(input(0).shape);
     output_.columns = column_count(input(0).shape);
-    activates_ = std::get<std::string>(op_.attributes.at("activation")) != "none";
+    activates_ = text_of(op_, "activation") != "none";
   }
 
   void run() {
@@ -116,7 +117,7 @@ class CompressLowering : ChannelPasses {
 
   void run() {
     const std::int64_t columns = emitter_.blocks_of(column_count(input(0).shape));
-    const std::int64_t ratio = std::get<std::int64_t>(op_.attributes.at("ratio"));
+    const std::int64_t ratio = integer_of(op_, "ratio");
     const bool one = input(0).shape[1] == 1;
     const std::int64_t n = columns * row_count(input(0).shape) * (one ? ratio : 1);
     Deps values = ready_;
@@ -233,7 +234,7 @@ class IndexerLowering : ChannelPasses {
 
   void choose(const Deps& scored) {
     const Shape& shape = context_.graph.tensor(op_.outputs.front()).shape;  // [B, S, chosen]
-    const std::int64_t block = std::get<std::int64_t>(op_.attributes.at("block"));
+    const std::int64_t block = integer_of(op_, "block");
     const std::int64_t candidates = (keys_ + block - 1) / block;
     output_.rows = row_count(shape);
     output_.columns = column_count(shape);

@@ -9,6 +9,7 @@
 
 #include "model/base/errors.hpp"
 #include "model/mapping/neuron/lowering.hpp"
+#include "workloads/ir/attributes.hpp"
 #include "workloads/ir/work.hpp"
 
 namespace foretell {
@@ -108,9 +109,9 @@ class NeuronMapper {
 
   // As it is and transposed, as in training: the two lie differently in SBUF.
   bool is_read_both_ways(const Tensor& weight) const {
-    const auto turned = std::count_if(
-        weight.consumers.begin(), weight.consumers.end(),
-        [this](OpId op) { return graph_.op(op).attributes.count("transpose_b") > 0; });
+    const auto turned =
+        std::count_if(weight.consumers.begin(), weight.consumers.end(),
+                      [this](OpId op) { return has_attribute(graph_.op(op), "transpose_b"); });
     return turned > 0 && static_cast<std::size_t>(turned) < weight.consumers.size();
   }
 

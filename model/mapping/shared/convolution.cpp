@@ -1,8 +1,7 @@
 #include "model/mapping/shared/convolution.hpp"
 
-#include <variant>
-
 #include "model/base/errors.hpp"
+#include "workloads/ir/attributes.hpp"
 
 namespace foretell {
 
@@ -15,8 +14,7 @@ ImplicitGemm implicit_gemm(const Graph& graph, const Op& op) {
   const Shape& y = graph.tensor(op.outputs.front()).shape;
   const std::int64_t filter = element_count(weight) / weight[0] / weight[1];
   ImplicitGemm gemm;
-  const auto group = op.attributes.find("group");
-  if (group != op.attributes.end()) gemm.groups = std::get<std::int64_t>(group->second);
+  gemm.groups = integer_of(op, "group", gemm.groups);
   if (of_weight) {
     const Shape& gradient = graph.tensor(op.inputs[1]).shape;
     gemm.m = weight[0] / gemm.groups;

@@ -6,7 +6,6 @@
 #include <set>
 #include <string>
 #include <string_view>
-#include <variant>
 
 #include "hw/spec/shared/catalog.hpp"
 #include "model/base/kept_inputs.hpp"
@@ -14,6 +13,7 @@
 #include "model/mapping/shared/epilogue.hpp"
 #include "model/mapping/shared/fusion_walk.hpp"
 #include "model/mapping/shared/graph_patterns.hpp"
+#include "workloads/ir/attributes.hpp"
 
 namespace foretell {
 namespace {
@@ -164,12 +164,9 @@ class Fuser : private FusionWalk {
 
   // The passes of an operator after its first, each over its result.
   void pass_again(const Op& op) {
-    const auto function = op.attributes.find("function");
-    const std::string* name =
-        function == op.attributes.end() ? nullptr : std::get_if<std::string>(&function->second);
     auto passes = rules_.passes.find(op.kind);
-    if (name != nullptr && passes == rules_.passes.end())
-      passes = rules_.passes.find(op.kind + "." + *name);
+    if (passes == rules_.passes.end() && has_attribute(op, "function"))
+      passes = rules_.passes.find(op.kind + "." + text_of(op, "function"));
     if (passes == rules_.passes.end() || fused_.back().kind != FusedKind::kPass) return;
     FusedOp again = fused_.back();
     again.reads = again.writes;
@@ -181,10 +178,7 @@ class Fuser : private FusionWalk {
   void fill_from_operator(const Op& op, AttentionDimensions& dimensions) const {
     const Shape& q = graph_.tensor(op.inputs[0]).shape;
     const Shape& k = graph_.tensor(op.inputs[1]).shape;
-    const auto value = [&op](const char* name) {
-      const auto found = op.attributes.find(name);
-      return found == op.attributes.end() ? 0 : std::get<std::int64_t>(found->second);
-    };
+    const auto value = [&op](const char* name) { return integer_of(op, name, 0); };
     dimensions.batch = q[0];
     dimensions.heads = q[1];
     dimensions.queries = q[2];
@@ -370,9 +364,7 @@ class Fuser : private FusionWalk {
       const Op& op = graph_.op(id);
       if (op.kind != "CausalMask") continue;
       attention.causal = true;
-      const auto window = op.attributes.find("window");
-      if (window != op.attributes.end())
-        attention.window = std::get<std::int64_t>(window->second) - 1;
+      if (has_attribute(op, "window")) attention.window = integer_of(op, "window") - 1;
     }
     attention.batch = found->batch;
     attention.heads = found->heads;
@@ -435,7 +427,7 @@ class Fuser : private FusionWalk {
     double elements = static_cast<double>(
         element_count(graph_.tensor(by_index ? op.outputs.front() : input).shape));
     if (op.kind == "Attention" && (index == 1 || index == 2)) {
-      if (index == 2 && op.attributes.count("latent") > 0) return;  // columns of the keys
+      if (index == 2 && has_attribute(op, "latent")) return;  // columns of the keys
       elements *= share_of_keys_read(graph_, op);
     }
     reads[data] += elements * size_of(graph_.tensor(data).dtype);

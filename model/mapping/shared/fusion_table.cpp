@@ -8,6 +8,7 @@
 #include "hw/spec/shared/catalog.hpp"
 #include "hw/spec/shared/kernel_rules.hpp"
 #include "model/base/errors.hpp"
+#include "model/config/node_text.hpp"
 
 namespace foretell {
 namespace {
@@ -114,7 +115,7 @@ FusionTable::FusionTable(const std::filesystem::path& path,
   root.only_keys({"source", "unmapped", "classes", "epilogues", "rules"}, "");
   unmapped_ = root.required("unmapped", "").as_text("unmapped");
   for (const MapEntry& one : root.required("classes", "").entries) {
-    for (const std::string& kind : read_words(one.value, "classes." + one.key))
+    for (const std::string& kind : texts_at(one.value, "classes." + one.key))
       classes_[one.key].insert(kind);
   }
   for (const MapEntry& one : root.required("epilogues", "").entries)
@@ -124,7 +125,7 @@ FusionTable::FusionTable(const std::filesystem::path& path,
 
 std::vector<std::string> FusionTable::kinds(const Node& operators) const {
   std::vector<std::string> all;
-  for (const std::string& word : read_words(operators, "operators")) {
+  for (const std::string& word : texts_at(operators, "operators")) {
     const auto found = classes_.find(word);
     if (found == classes_.end()) {
       all.push_back(word);

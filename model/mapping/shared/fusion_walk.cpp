@@ -1,10 +1,10 @@
 #include "model/mapping/shared/fusion_walk.hpp"
 
 #include <algorithm>
-#include <variant>
 
 #include "model/base/errors.hpp"
 #include "model/mapping/shared/graph_patterns.hpp"
+#include "workloads/ir/attributes.hpp"
 
 namespace foretell {
 
@@ -69,7 +69,7 @@ bool FusionWalk::holds(FusionCondition condition, OpId id) const {
 }
 
 std::int64_t FusionWalk::axis_from_last(const Op& op) const {
-  const std::int64_t axis = std::get<std::int64_t>(op.attributes.at("axis"));
+  const std::int64_t axis = integer_of(op, "axis");
   const auto rank = static_cast<std::int64_t>(walked_.tensor(op.inputs.front()).shape.size());
   return axis < 0 ? -1 - axis : rank - 1 - axis;
 }

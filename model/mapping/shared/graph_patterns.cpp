@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <set>
-#include <variant>
+
+#include "workloads/ir/attributes.hpp"
 
 namespace foretell {
 
@@ -21,9 +22,7 @@ namespace {
 bool is_score_rule(std::string_view kind) { return kind == "CausalMask" || kind == "Alibi"; }
 
 bool moves_by(const Op& op, std::string_view function) {
-  if (op.kind != "Move") return false;
-  const auto found = op.attributes.find("function");
-  return found != op.attributes.end() && std::get<std::string>(found->second) == function;
+  return op.kind == "Move" && text_of(op, "function", "") == function;
 }
 
 }  // namespace
@@ -41,11 +40,10 @@ bool is_made_once(const Graph& graph, const Op& op) {
 }
 
 double share_of_keys_read(const Graph& graph, const Op& attention) {
-  const auto selected = attention.attributes.find("selected");
-  if (selected == attention.attributes.end() || attention.attributes.count("ratio") > 0) return 1;
+  if (!has_attribute(attention, "selected") || has_attribute(attention, "ratio")) return 1;
   const auto queries = static_cast<double>(graph.tensor(attention.inputs[0]).shape[2]);
   const auto keys = static_cast<double>(graph.tensor(attention.inputs[1]).shape[2]);
-  const auto chosen = static_cast<double>(std::get<std::int64_t>(selected->second));
+  const auto chosen = static_cast<double>(integer_of(attention, "selected"));
   return std::min(1.0, chosen * queries / keys);
 }
 

@@ -7,6 +7,7 @@
 
 #include "hw/spec/shared/kernel_shapes.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/looked_up.hpp"
 
 namespace foretell {
 namespace {
@@ -84,11 +85,7 @@ GpuCollective gpu_collective(const std::string& name) {
       {"all_reduce", GpuCollective::kAllReduce},         {"all_gather", GpuCollective::kAllGather},
       {"reduce_scatter", GpuCollective::kReduceScatter}, {"alltoall", GpuCollective::kAllToAll},
       {"all_to_all", GpuCollective::kAllToAll},          {"send", GpuCollective::kSend}};
-  const auto found = kNames.find(name);
-  if (found != kNames.end()) return found->second;
-  std::vector<std::string> known;
-  for (const auto& [text, op] : kNames) known.push_back(text);
-  throw unknown_name("collective", name, known);
+  return looked_up(kNames, "collective", name);
 }
 
 std::string to_string(GpuProtocol protocol) {

@@ -65,4 +65,7 @@ std::vector<ModelType> denoiser_model_types();
 // Notes a problem unless `key` names a known activation function.
 Activation read_activation(JsonFields& fields, std::string_view key);
 
+// The number of classes: as stated, else as many as the file names, else two.
+void read_labels(JsonFields& fields, ModelConfig* config);
+
 }  // namespace foretell

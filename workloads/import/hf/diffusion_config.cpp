@@ -176,16 +176,14 @@ void read_onnx(JsonFields& fields, ModelConfig* config) {
 
 std::vector<ModelType> diffusion_model_types() {
   const std::vector<HeadName> plain = {{"Model", Head::kNone}};
+  const std::vector<HeadName> whole = {{"", Head::kNone}};  // the class has no suffix
   return {{"unet_2d_condition", "UNet2DCondition", plain, read_denoising_unet, false},
-          {"autoencoder_kl", "AutoencoderKL", {{"", Head::kNone}}, read_decoder, false},
-          {"autoencoder_kl_hunyuan_video",
-           "AutoencoderKLHunyuanVideo",
-           {{"", Head::kNone}},
-           read_hunyuan_decoder,
+          {"autoencoder_kl", "AutoencoderKL", whole, read_decoder, false},
+          {"autoencoder_kl_hunyuan_video", "AutoencoderKLHunyuanVideo", whole, read_hunyuan_decoder,
            false},
-          {"autoencoder_kl_wan", "AutoencoderKLWan", {{"", Head::kNone}}, read_wan_decoder, false},
-          {"onnx", "OnnxFile", {{"", Head::kNone}}, read_onnx, false},
-          {"pipeline", "DiffusionPipeline", {{"", Head::kNone}}, read_pipeline, false}};
+          {"autoencoder_kl_wan", "AutoencoderKLWan", whole, read_wan_decoder, false},
+          {"onnx", "OnnxFile", whole, read_onnx, false},
+          {"pipeline", "DiffusionPipeline", whole, read_pipeline, false}};
 }
 
 }  // namespace foretell

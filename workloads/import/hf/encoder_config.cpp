@@ -36,11 +36,6 @@ void read_bert_sizes(JsonFields& fields, ModelConfig* config) {
     fields.problem("is_decoder", "only false can be imported");
 }
 
-void read_labels(JsonFields& fields, ModelConfig* config) {
-  const auto named = static_cast<std::int64_t>(fields.entries("id2label"));
-  config->labels = fields.size_or("num_labels", kMaxWidth, named > 0 ? named : 2);
-}
-
 void read_bert(JsonFields& fields, ModelConfig* config) {
   read_bert_sizes(fields, config);
   read_labels(fields, config);
@@ -233,6 +228,11 @@ void read_xlnet(JsonFields& fields, ModelConfig* config) {
 }
 
 }  // namespace
+
+void read_labels(JsonFields& fields, ModelConfig* config) {
+  const auto named = static_cast<std::int64_t>(fields.entries("id2label"));
+  config->labels = fields.size_or("num_labels", kMaxWidth, named > 0 ? named : 2);
+}
 
 std::vector<ModelType> encoder_model_types() {
   const HeadName discriminator{"ForPreTraining", Head::kDiscriminator};

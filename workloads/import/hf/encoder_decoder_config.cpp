@@ -208,27 +208,19 @@ std::vector<ModelType> encoder_decoder_types() {
   // The class without a head is stored without one more weight: the head is the table of words.
   const std::vector<HeadName> bart_heads{{"ForConditionalGeneration", Head::kCausalLm},
                                          {"Model", Head::kCausalLm}};
+  const std::vector<HeadName> t5_heads{{"ForConditionalGeneration", Head::kCausalLm},
+                                       {"EncoderModel", Head::kNone}};
+  const std::vector<HeadName> marian_heads{{"MTModel", Head::kCausalLm},
+                                           {"Model", Head::kCausalLm}};
   return {
-      {"t5",
-       "T5",
-       {{"ForConditionalGeneration", Head::kCausalLm}, {"EncoderModel", Head::kNone}},
-       read_t5_by_class,
-       true},
+      {"t5", "T5", t5_heads, read_t5_by_class, true},
       {"whisper", "Whisper", {{"ForConditionalGeneration", Head::kCausalLm}}, read_whisper, true},
       {"bart", "Bart", bart_heads, read_bart, true},
       {"mbart", "MBart", bart_heads, read_mbart, true},
       {"pegasus", "Pegasus", bart_heads, read_pegasus, true},
-      {"marian",
-       "Marian",
-       {{"MTModel", Head::kCausalLm}, {"Model", Head::kCausalLm}},
-       read_marian,
-       true},
+      {"marian", "Marian", marian_heads, read_marian, true},
       {"m2m_100", "M2M100", bart_heads, read_m2m, true},
-      {"mt5",
-       "MT5",
-       {{"ForConditionalGeneration", Head::kCausalLm}, {"EncoderModel", Head::kNone}},
-       read_t5_by_class,
-       false},
+      {"mt5", "MT5", t5_heads, read_t5_by_class, false},
       {"t5gemma", "T5Gemma", {{"ForConditionalGeneration", Head::kCausalLm}}, read_t5gemma, true}};
 }
 

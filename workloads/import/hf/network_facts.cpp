@@ -4,9 +4,9 @@
 #include <set>
 #include <string>
 #include <utility>
-#include <variant>
 
 #include "model/base/errors.hpp"
+#include "workloads/ir/attributes.hpp"
 
 namespace foretell {
 namespace {
@@ -34,7 +34,7 @@ double active_share(const Graph& graph, const Tensor& weight, TensorId id) {
                            (op.inputs[3] == id || op.inputs[4] == id);
     if (op.kind == "Experts") {
       const auto chosen = static_cast<double>(graph.tensor(op.inputs[2]).shape.back());
-      const auto all = static_cast<double>(std::get<std::int64_t>(op.attributes.at("experts")));
+      const auto all = static_cast<double>(integer_of(op, "experts"));
       share = std::max(share, is_matrix || weight.shape.size() == 2 ? chosen / all : 1.0);
     } else {
       share = 1;

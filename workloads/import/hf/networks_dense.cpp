@@ -6,14 +6,6 @@
 namespace foretell {
 namespace {
 
-void set_form(PartsReader& reader, LayerForm form) {
-  for (LayerPart& part : reader.layers()) part.form = form;
-}
-
-void set_head_norm(PartsReader& reader, HeadNorm norm) {
-  for (LayerPart& part : reader.layers()) part.mixer.head_norm = norm;
-}
-
 bool every_other(std::int64_t layer, std::int64_t pattern) { return layer % pattern == 0; }
 bool never(std::int64_t /*layer*/, std::int64_t /*pattern*/) { return false; }
 
@@ -25,15 +17,15 @@ void read_phi3(JsonFields& fields, ModelConfig* config) {
 
 void read_gemma2(JsonFields& fields, ModelConfig* config) {
   PartsReader reader(fields, config, {2304, 26, 8, 4, 256, 9216, 256000, 8192});
-  set_form(reader, LayerForm::kSandwich);
+  reader.set_form(LayerForm::kSandwich);
   reader.read_rotation();
   reader.read_windows(every_other, 2, 4096);
 }
 
 void read_gemma3(JsonFields& fields, ModelConfig* config) {
   PartsReader reader(fields, config, {2304, 26, 8, 4, 256, 9216, 262208, 131072});
-  set_form(reader, LayerForm::kSandwich);
-  set_head_norm(reader, HeadNorm::kPerHead);
+  reader.set_form(LayerForm::kSandwich);
+  reader.norm_heads();
   reader.read_rotation();
   reader.read_windows(all_but_last, fields.size_or("sliding_window_pattern", kMaxLayers, 6), 4096);
 }
@@ -65,8 +57,8 @@ void read_gemma4_experts(PartsReader& reader) {
 
 void read_gemma4(JsonFields& fields, ModelConfig* config) {
   PartsReader reader(fields, config, {2304, 30, 8, 4, 256, 9216, 262144, 131072});
-  set_form(reader, LayerForm::kSandwich);
-  set_head_norm(reader, HeadNorm::kPerHead);
+  reader.set_form(LayerForm::kSandwich);
+  reader.norm_heads();
   reader.read_windows(all_but_last, 6, 512);
   for (LayerPart& part : reader.layers()) {
     MixerPart& mixer = part.mixer;
@@ -120,8 +112,8 @@ void read_gate_cuts(PartsReader& reader) {
 // layers.
 void read_gemma3n(JsonFields& fields, ModelConfig* config) {
   PartsReader reader(fields, config, {2048, 35, 8, 2, 256, 16384, 262400, 32768});
-  set_form(reader, LayerForm::kSandwich);
-  set_head_norm(reader, HeadNorm::kPerHead);
+  reader.set_form(LayerForm::kSandwich);
+  reader.norm_heads();
   reader.read_rotation();
   reader.read_windows(all_but_last, 5, 512);
   read_widths(reader);
@@ -174,16 +166,15 @@ void read_mllama(JsonFields& fields, ModelConfig* config) {
 
 void read_olmo(JsonFields& fields, ModelConfig* config) {
   PartsReader reader(fields, config, {4096, 32, 32, 0, 0, 11008, 50304, 2048});
-  config->norm = Norm::kLayerNorm;
-  config->parts_of_decoder.layer_norm = true;
+  reader.use_layer_norm();
   config->parts_of_decoder.norm_weights = false;
   reader.read_rotation();
 }
 
 void read_olmo2(JsonFields& fields, ModelConfig* config) {
   PartsReader reader(fields, config, {4096, 32, 32, 0, 0, 11008, 50304, 2048});
-  set_form(reader, LayerForm::kPostNorm);
-  set_head_norm(reader, HeadNorm::kWhole);
+  reader.set_form(LayerForm::kPostNorm);
+  reader.norm_heads(HeadNorm::kWhole);
   reader.read_rotation();
 }
 
@@ -210,18 +201,16 @@ void read_granite(JsonFields& fields, ModelConfig* config) {
 
 void read_cohere(JsonFields& fields, ModelConfig* config) {
   PartsReader reader(fields, config, {8192, 40, 64, 0, 0, 22528, 256000, 8192});
-  config->norm = Norm::kLayerNorm;
-  config->parts_of_decoder.layer_norm = true;
-  set_form(reader, LayerForm::kParallel);
-  if (fields.flag_or("use_qk_norm", false)) set_head_norm(reader, HeadNorm::kPerHead);
+  reader.use_layer_norm();
+  reader.set_form(LayerForm::kParallel);
+  if (fields.flag_or("use_qk_norm", false)) reader.norm_heads();
   reader.read_rotation();
 }
 
 void read_cohere2(JsonFields& fields, ModelConfig* config) {
   PartsReader reader(fields, config, {8192, 40, 64, 0, 0, 22528, 256000, 8192});
-  config->norm = Norm::kLayerNorm;
-  config->parts_of_decoder.layer_norm = true;
-  set_form(reader, LayerForm::kParallel);
+  reader.use_layer_norm();
+  reader.set_form(LayerForm::kParallel);
   reader.read_rotation();
   reader.read_windows(all_but_last, fields.size_or("sliding_window_pattern", kMaxLayers, 4), 4096);
 }
@@ -263,13 +252,13 @@ void read_qwen2_omni(JsonFields& fields, ModelConfig* config) {
 
 void read_qwen3_vl(JsonFields& fields, ModelConfig* config) {
   PartsReader reader(fields, config, {4096, 32, 32, 32, 128, 22016, 151936, 128000});
-  set_head_norm(reader, HeadNorm::kPerHead);
+  reader.norm_heads();
   reader.read_rotation();
 }
 
 void read_glm4(JsonFields& fields, ModelConfig* config) {
   PartsReader reader(fields, config, {4096, 40, 32, 2, 128, 13696, 151552, 131072});
-  set_form(reader, LayerForm::kSandwich);
+  reader.set_form(LayerForm::kSandwich);
   bias_of_projections(reader, fields.flag_or("attention_bias", false));
   reader.read_rotation(0.5);
 }

@@ -9,10 +9,6 @@
 namespace foretell {
 namespace {
 
-void norm_heads(PartsReader& reader, HeadNorm norm) {
-  for (LayerPart& part : reader.layers()) part.mixer.head_norm = norm;
-}
-
 bool is_even(std::int64_t layer, std::int64_t /*pattern*/) { return layer % 2 == 0; }
 bool no_layer(std::int64_t /*layer*/, std::int64_t /*pattern*/) { return false; }
 
@@ -27,19 +23,6 @@ void read_mixtral(JsonFields& fields, ModelConfig* config) {
       reader.sparse_from(0, 1));
 }
 
-// decoder_sparse_step and mlp_only_layers of Qwen.
-std::vector<std::int64_t> qwen_sparse(PartsReader& reader) {
-  JsonFields& fields = reader.fields();
-  const std::int64_t step = fields.size_or("decoder_sparse_step", kMaxLayers, 1);
-  std::vector<std::int64_t> sparse;
-  for (std::int64_t i = 0; i < reader.config().layers; ++i)
-    sparse.push_back((i + 1) % step == 0 ? 1 : 0);
-  for (const std::int64_t layer : fields.integers("mlp_only_layers")) {
-    if (layer >= 0 && layer < reader.config().layers) sparse[static_cast<std::size_t>(layer)] = 0;
-  }
-  return sparse;
-}
-
 void read_qwen2_moe(JsonFields& fields, ModelConfig* config) {
   PartsReader reader(fields, config, {2048, 24, 16, 16, 0, 5632, 151936, 32768});
   for (LayerPart& part : reader.layers()) {
@@ -51,12 +34,12 @@ void read_qwen2_moe(JsonFields& fields, ModelConfig* config) {
       {{"num_experts"}, {"num_experts_per_tok"}, {"moe_intermediate_size"}, 60, 4, 1408});
   part.shared_intermediate = fields.count_or("shared_expert_intermediate_size", kMaxWidth, 5632);
   part.shared_gate = part.shared_intermediate > 0;
-  reader.spread_experts(part, qwen_sparse(reader));
+  reader.spread_experts(part, reader.sparse_by_step());
 }
 
 void read_qwen3_moe(JsonFields& fields, ModelConfig* config) {
   PartsReader reader(fields, config, {2048, 24, 32, 4, 128, 6144, 151936, 32768});
-  norm_heads(reader, HeadNorm::kPerHead);
+  reader.norm_heads();
   reader.read_rotation();
   if (fields.flag_or("use_sliding_window", false)) reader.read_windows(every_layer, 1);
   reader.spread_experts(reader.experts({{"num_experts", "num_local_experts"},
@@ -65,7 +48,7 @@ void read_qwen3_moe(JsonFields& fields, ModelConfig* config) {
                                         128,
                                         8,
                                         768}),
-                        qwen_sparse(reader));
+                        reader.sparse_by_step());
 }
 
 // As above in a network that hears, sees and speaks: its files state all sizes.
@@ -78,7 +61,7 @@ void read_qwen3_omni(JsonFields& fields, ModelConfig* config) {
 
 void read_olmoe(JsonFields& fields, ModelConfig* config) {
   PartsReader reader(fields, config, {2048, 16, 16, 16, 0, 2048, 50304, 4096});
-  norm_heads(reader, HeadNorm::kWhole);
+  reader.norm_heads(HeadNorm::kWhole);
   reader.read_rotation();
   reader.spread_experts(
       reader.experts({{"num_experts"}, {"num_experts_per_tok"}, {"intermediate_size"}, 64, 8, 0}),
@@ -88,8 +71,8 @@ void read_olmoe(JsonFields& fields, ModelConfig* config) {
 // OLMo 2's layers with experts.
 void read_flex_olmo(JsonFields& fields, ModelConfig* config) {
   PartsReader reader(fields, config, {4096, 32, 32, 0, 0, 11008, 100352, 4096});
-  norm_heads(reader, HeadNorm::kWhole);
-  for (LayerPart& part : reader.layers()) part.form = LayerForm::kPostNorm;
+  reader.norm_heads(HeadNorm::kWhole);
+  reader.set_form(LayerForm::kPostNorm);
   reader.read_rotation();
   reader.spread_experts(
       reader.experts({{"num_experts"}, {"num_experts_per_tok"}, {"intermediate_size"}, 7, 5, 0}),
@@ -134,12 +117,7 @@ void read_llama4_layers(PartsReader& reader) {
     for (std::int64_t i = 0; i < reader.config().layers; ++i)
       rotated.push_back((i + 1) % step == 0 ? 0 : 1);
   }
-  if (rotated.size() != reader.layers().size()) {
-    fields.problem("no_rope_layers", "contradiction: has " + std::to_string(rotated.size()) +
-                                         " entries, but num_hidden_layers is " +
-                                         std::to_string(reader.layers().size()));
-    return;
-  }
+  if (!reader.has_entry_per_layer("no_rope_layers", rotated.size())) return;
   const std::vector<std::string> types = reader.layer_types();
   const bool norms_heads = fields.flag_or("use_qk_norm", false);
   for (std::size_t i = 0; i < reader.layers().size(); ++i) {
@@ -162,13 +140,10 @@ void read_llama4(JsonFields& fields, ModelConfig* config) {
   for (LayerPart& layer : reader.layers())
     layer.feed_forward.intermediate = fields.size_or("intermediate_size_mlp", kMaxWidth, 16384);
   const std::int64_t step = fields.size_or("interleave_moe_layer_step", kMaxLayers, 1);
-  std::vector<std::int64_t> sparse;
-  for (std::int64_t i = 0; i < config->layers; ++i) sparse.push_back((i + 1) % step == 0 ? 1 : 0);
+  std::vector<std::int64_t> sparse = reader.every_nth(step);
   if (fields.is_list("moe_layers")) {
     std::fill(sparse.begin(), sparse.end(), 0);
-    for (const std::int64_t layer : fields.integers("moe_layers")) {
-      if (layer >= 0 && layer < config->layers) sparse[static_cast<std::size_t>(layer)] = 1;
-    }
+    reader.set_listed("moe_layers", 1, &sparse);
   }
   reader.spread_experts(part, sparse);
 }
@@ -177,7 +152,7 @@ void read_minimax_m2(JsonFields& fields, ModelConfig* config) {
   PartsReader reader(fields, config, {3072, 62, 48, 8, 128, 1536, 200064, 196608});
   if (fields.flag_or("use_qk_norm", true)) {
     const std::string kind = fields.text_or("qk_norm_type", "per_layer");
-    norm_heads(reader, kind == "per_head" ? HeadNorm::kPerHead : HeadNorm::kWhole);
+    reader.norm_heads(kind == "per_head" ? HeadNorm::kPerHead : HeadNorm::kWhole);
   }
   reader.read_rotation();
   FeedForwardPart part = reader.experts(
@@ -225,7 +200,7 @@ void read_minimax_m3(JsonFields& fields, ModelConfig* config) {
   PartsReader reader(fields, config);
   if (fields.flag_or("use_qk_norm", true)) {
     const std::string kind = fields.text_or("qk_norm_type", "per_head");
-    norm_heads(reader, kind == "per_head" ? HeadNorm::kPerHead : HeadNorm::kWhole);
+    reader.norm_heads(kind == "per_head" ? HeadNorm::kPerHead : HeadNorm::kWhole);
   }
   reader.read_rotation();
   if (fields.flag_or("attention_output_gate", false)) {
@@ -314,7 +289,7 @@ void read_step(JsonFields& fields, ModelConfig* config) {
   PartsReader reader(fields, config);
   const std::int64_t groups = fields.size_or("num_attention_groups", kMaxHeads, config->kv_heads);
   config->kv_heads = groups;
-  norm_heads(reader, HeadNorm::kPerHead);
+  reader.norm_heads();
   for (LayerPart& part : reader.layers()) {
     part.mixer.kv_heads = groups;
     if (fields.flag_or("use_head_wise_attn_gate", false)) part.mixer.gate_columns = 1;
@@ -342,7 +317,7 @@ void read_step(JsonFields& fields, ModelConfig* config) {
 void read_glm4_moe(JsonFields& fields, ModelConfig* config) {
   PartsReader reader(fields, config, {4096, 46, 96, 8, 128, 10944, 151552, 131072});
   for (LayerPart& part : reader.layers()) part.mixer.output_bias = false;
-  if (fields.flag_or("use_qk_norm", false)) norm_heads(reader, HeadNorm::kPerHead);
+  if (fields.flag_or("use_qk_norm", false)) reader.norm_heads();
   reader.read_rotation(0.5);
   FeedForwardPart part = reader.experts(
       {{"n_routed_experts"}, {"num_experts_per_tok"}, {"moe_intermediate_size"}, 128, 8, 1408});

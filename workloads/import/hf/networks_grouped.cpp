@@ -7,10 +7,6 @@
 namespace foretell {
 namespace {
 
-void norm_heads(PartsReader& reader) {
-  for (LayerPart& part : reader.layers()) part.mixer.head_norm = HeadNorm::kPerHead;
-}
-
 void read_ernie_moe(JsonFields& fields, ModelConfig* config) {
   PartsReader reader(fields, config);
   reader.read_rotation();
@@ -21,10 +17,7 @@ void read_ernie_moe(JsonFields& fields, ModelConfig* config) {
       fields.count_or("moe_num_shared_experts", kMaxLayers, 0) * part.expert_intermediate;
   const std::int64_t first = fields.count_or("moe_layer_start_index", kMaxLayers, 0);
   const std::int64_t step = fields.size_or("moe_layer_interval", kMaxLayers, 1);
-  std::vector<std::int64_t> sparse;
-  for (std::int64_t i = 0; i < config->layers; ++i)
-    sparse.push_back(i >= first && (i + 1) % step == 0 ? 1 : 0);
-  reader.spread_experts(part, sparse);
+  reader.spread_experts(part, reader.every_nth(step, first));
   reader.draft_layers({"num_nextn_predict_layers"});
 }
 
@@ -46,7 +39,7 @@ void read_deepseek_experts(PartsReader& reader, const std::string& function, boo
 
 void read_dots(JsonFields& fields, ModelConfig* config) {
   PartsReader reader(fields, config);
-  norm_heads(reader);
+  reader.norm_heads();
   read_deepseek_experts(reader, "sigmoid", true);
 }
 
@@ -58,7 +51,7 @@ void read_deepseek(JsonFields& fields, ModelConfig* config) {
 
 void read_ling(JsonFields& fields, ModelConfig* config, const std::string& function) {
   PartsReader reader(fields, config);
-  if (fields.flag_or("use_qk_norm", function == "sigmoid")) norm_heads(reader);
+  if (fields.flag_or("use_qk_norm", function == "sigmoid")) reader.norm_heads();
   for (LayerPart& part : reader.layers()) {
     part.mixer.qkv_bias = fields.flag_or("use_qkv_bias", false);
     part.mixer.output_bias = fields.flag_or("use_bias", false);
@@ -86,7 +79,7 @@ void read_bailing_v2(JsonFields& fields, ModelConfig* config) {
 
 void read_hunyuan_moe(JsonFields& fields, ModelConfig* config) {
   PartsReader reader(fields, config);
-  if (fields.flag_or("use_qk_norm", true)) norm_heads(reader);
+  if (fields.flag_or("use_qk_norm", true)) reader.norm_heads();
   reader.read_rotation();
   FeedForwardPart part = reader.layer(0).feed_forward;
   part.kind = FeedForwardKind::kExperts;
@@ -113,8 +106,7 @@ void read_hunyuan_moe(JsonFields& fields, ModelConfig* config) {
 
 void read_phimoe(JsonFields& fields, ModelConfig* config) {
   PartsReader reader(fields, config);
-  config->norm = Norm::kLayerNorm;
-  config->parts_of_decoder.layer_norm = true;
+  reader.use_layer_norm();
   config->head_bias = fields.flag_or("lm_head_bias", false);
   reader.read_rotation();
   reader.spread_experts(
@@ -136,8 +128,7 @@ void read_dbrx(JsonFields& fields, ModelConfig* config) {
   JsonFields attention = fields.inside("attn_config");
   JsonFields ffn = fields.inside("ffn_config");
   PartsReader reader(fields, config);
-  config->norm = Norm::kLayerNorm;
-  config->parts_of_decoder.layer_norm = true;
+  reader.use_layer_norm();
   config->kv_heads = attention.size_or("kv_n_heads", kMaxHeads, 1);
   for (LayerPart& part : reader.layers()) part.mixer.kv_heads = config->kv_heads;
   reader.read_rotation();
@@ -154,7 +145,7 @@ void read_dbrx(JsonFields& fields, ModelConfig* config) {
 // Trinity: a gate on attention, norms on both sides, sigmoid scores.
 void read_afmoe(JsonFields& fields, ModelConfig* config) {
   PartsReader reader(fields, config);
-  norm_heads(reader);
+  reader.norm_heads();
   for (LayerPart& part : reader.layers()) {
     part.form = LayerForm::kSandwich;
     part.mixer.gate_columns = part.mixer.value_dim;

@@ -68,13 +68,7 @@ void read_qwen_hybrid(JsonFields& fields, ModelConfig* config, bool experts) {
       {{"num_experts"}, {"num_experts_per_tok"}, {"moe_intermediate_size"}, 512, 10, 512});
   part.shared_intermediate = fields.count_or("shared_expert_intermediate_size", kMaxWidth, 512);
   part.shared_gate = part.shared_intermediate > 0;
-  const std::int64_t step = fields.size_or("decoder_sparse_step", kMaxLayers, 1);
-  std::vector<std::int64_t> sparse;
-  for (std::int64_t i = 0; i < config->layers; ++i) sparse.push_back((i + 1) % step == 0 ? 1 : 0);
-  for (const std::int64_t layer : fields.integers("mlp_only_layers")) {
-    if (layer >= 0 && layer < config->layers) sparse[static_cast<std::size_t>(layer)] = 0;
-  }
-  reader.spread_experts(part, sparse);
+  reader.spread_experts(part, reader.sparse_by_step());
 }
 
 void read_qwen35(JsonFields& fields, ModelConfig* config) {
@@ -187,11 +181,7 @@ void read_bamba(JsonFields& fields, ModelConfig* config) {
   reader.read_rotation(0.5);
   const std::vector<std::int64_t> attends = fields.integers("attn_layer_indices");
   for (const std::int64_t layer : attends) {
-    if (layer >= 0 && layer < config->layers) continue;
-    fields.problem("attn_layer_indices", "contradiction: names layer " + std::to_string(layer) +
-                                             ", but num_hidden_layers is " +
-                                             std::to_string(config->layers));
-    return;
+    if (!reader.has_layer("attn_layer_indices", layer)) return;
   }
   for (std::int64_t i = 0; i < config->layers; ++i) {
     if (std::find(attends.begin(), attends.end(), i) == attends.end())
@@ -264,11 +254,7 @@ std::vector<std::int64_t> zamba_hybrids(PartsReader& reader) {
   if (hybrids.empty())
     fields.problem("hybrid_layer_ids", "must list the layers with a shared block");
   for (const std::int64_t layer : hybrids) {
-    if (layer >= 0 && layer < reader.config().layers) continue;
-    fields.problem("hybrid_layer_ids", "contradiction: names layer " + std::to_string(layer) +
-                                           ", but num_hidden_layers is " +
-                                           std::to_string(reader.config().layers));
-    return {};
+    if (!reader.has_layer("hybrid_layer_ids", layer)) return {};
   }
   return hybrids;
 }

@@ -52,10 +52,7 @@ void read_plain_windows(PartsReader& reader, const PlainDecoder& plain) {
 
 void read_plain(const PlainDecoder& plain, JsonFields& fields, ModelConfig* config) {
   PartsReader reader(fields, config, plain.sizes);
-  if (plain.layer_norm) {
-    config->norm = Norm::kLayerNorm;
-    config->parts_of_decoder.layer_norm = true;
-  }
+  if (plain.layer_norm) reader.use_layer_norm();
   config->head_bias = first_flag(fields, {"lm_head_bias"}, plain.head_bias);
   const std::string activation = reader.activation(
       {"hidden_act", "hidden_activation", "activation_function"}, plain.activation);
@@ -82,8 +79,7 @@ void read_plain(const PlainDecoder& plain, JsonFields& fields, ModelConfig* conf
 // Falcon: one key for all queries (7B) or groups of them; both parts of a layer read one norm.
 void read_falcon(JsonFields& fields, ModelConfig* config) {
   PartsReader reader(fields, config);
-  config->norm = Norm::kLayerNorm;
-  config->parts_of_decoder.layer_norm = true;
+  reader.use_layer_norm();
   const bool groups = fields.flag_or("new_decoder_architecture", false);
   const bool one_key = !groups && fields.flag_or("multi_query", true);
   config->kv_heads = one_key ? 1 : config->kv_heads;
@@ -138,8 +134,7 @@ void read_baichuan(JsonFields& fields, ModelConfig* config) {
 // table for each position.
 void set_learned_positions(PartsReader& reader, const std::string& activation) {
   ModelConfig& config = reader.config();
-  config.norm = Norm::kLayerNorm;
-  config.parts_of_decoder.layer_norm = true;
+  reader.use_layer_norm();
   config.position_kind = Positions::kLearned;
   config.positions = config.max_seq_len;
   if (config.hidden % config.heads != 0) {

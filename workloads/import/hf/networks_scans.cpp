@@ -51,12 +51,7 @@ void read_minimax_m1(JsonFields& fields, ModelConfig* config) {
   if (softmax.empty()) {
     for (const std::string& type : types) softmax.push_back(type == "full_attention" ? 1 : 0);
   }
-  if (softmax.size() != reader.layers().size()) {
-    fields.problem("attn_type_list", "contradiction: has " + std::to_string(softmax.size()) +
-                                         " entries, but num_hidden_layers is " +
-                                         std::to_string(reader.layers().size()));
-    return;
-  }
+  if (!reader.has_entry_per_layer("attn_type_list", softmax.size())) return;
   for (std::size_t i = 0; i < softmax.size(); ++i) {
     if (softmax[i] == 0) reader.layer(i).mixer = linear;
   }
@@ -125,7 +120,7 @@ void read_mamba(JsonFields& fields, ModelConfig* config) {
 // A gated convolution over three tokens in most layers, attention in the others.
 void read_lfm2(JsonFields& fields, ModelConfig* config, bool experts) {
   PartsReader reader(fields, config, {2560, 32, 32, 8, 0, 12288, 65536, 128000});
-  for (LayerPart& part : reader.layers()) part.mixer.head_norm = HeadNorm::kPerHead;
+  reader.norm_heads();
   reader.read_rotation();
   MixerPart convolution;
   convolution.kind = MixerKind::kLinear;
@@ -136,9 +131,7 @@ void read_lfm2(JsonFields& fields, ModelConfig* config, bool experts) {
   convolution.conv_kernel = fields.size_or("conv_L_cache", kMaxHeads, 3);
   convolution.conv_bias = fields.flag_or("conv_bias", false);
   std::vector<std::int64_t> attends(reader.layers().size(), 0);
-  for (const std::int64_t layer : fields.integers("full_attn_idxs")) {
-    if (layer >= 0 && layer < config->layers) attends[static_cast<std::size_t>(layer)] = 1;
-  }
+  reader.set_listed("full_attn_idxs", 1, &attends);
   const std::vector<std::string> types = reader.layer_types();
   for (std::size_t i = 0; i < attends.size(); ++i) {
     if (!types.empty()) attends[i] = types[i] == "full_attention" ? 1 : 0;

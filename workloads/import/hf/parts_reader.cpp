@@ -161,6 +161,54 @@ bool PartsReader::names_layers(std::string_view key, std::size_t count) {
   return false;
 }
 
+bool PartsReader::has_entry_per_layer(std::string_view key, std::size_t count) {
+  if (count == layers().size()) return true;
+  fields_.problem(key, "contradiction: has " + std::to_string(count) +
+                           " entries, but num_hidden_layers is " + std::to_string(layers().size()));
+  return false;
+}
+
+bool PartsReader::has_layer(std::string_view key, std::int64_t layer) {
+  if (layer >= 0 && layer < config_.layers) return true;
+  fields_.problem(key, "contradiction: names layer " + std::to_string(layer) +
+                           ", but num_hidden_layers is " + std::to_string(config_.layers));
+  return false;
+}
+
+void PartsReader::set_form(LayerForm form) {
+  for (LayerPart& part : layers()) part.form = form;
+}
+
+void PartsReader::norm_heads(HeadNorm norm) {
+  for (LayerPart& part : layers()) part.mixer.head_norm = norm;
+}
+
+void PartsReader::use_layer_norm() {
+  config_.norm = Norm::kLayerNorm;
+  config_.parts_of_decoder.layer_norm = true;
+}
+
+std::vector<std::int64_t> PartsReader::every_nth(std::int64_t step, std::int64_t first) const {
+  std::vector<std::int64_t> flags;
+  for (std::int64_t i = 0; i < config_.layers; ++i)
+    flags.push_back(i >= first && (i + 1) % step == 0 ? 1 : 0);
+  return flags;
+}
+
+std::vector<std::int64_t> PartsReader::sparse_by_step() {
+  std::vector<std::int64_t> sparse =
+      every_nth(fields_.size_or("decoder_sparse_step", kMaxLayers, 1));
+  set_listed("mlp_only_layers", 0, &sparse);
+  return sparse;
+}
+
+void PartsReader::set_listed(std::string_view key, std::int64_t flag,
+                             std::vector<std::int64_t>* flags) {
+  for (const std::int64_t layer : fields_.integers(key)) {
+    if (layer >= 0 && layer < config_.layers) (*flags)[static_cast<std::size_t>(layer)] = flag;
+  }
+}
+
 std::vector<std::string> PartsReader::layer_types() {
   std::vector<std::string> types = fields_.texts("layer_types");
   if (types.empty() || !names_layers("layer_types", types.size())) return {};

@@ -34,6 +34,11 @@ class PartsReader {
   LayerPart& layer(std::size_t index) { return layers()[index]; }
   std::int64_t hidden() const { return config_.hidden; }
 
+  // Of all layers.
+  void set_form(LayerForm form);
+  void norm_heads(HeadNorm norm = HeadNorm::kPerHead);
+  void use_layer_norm();  // in place of RMS norms
+
   // A size under the first spelling that is there; the last one is required unless `otherwise` > 0.
   std::int64_t size(const std::vector<std::string_view>& spellings, std::int64_t most,
                     std::int64_t otherwise = 0);
@@ -49,6 +54,10 @@ class PartsReader {
   std::vector<std::string> layer_types();
   // Whether a list of as many entries is about the layers; notes a problem where it is not.
   bool names_layers(std::string_view key, std::size_t count);
+  // The same without those that predict further tokens.
+  bool has_entry_per_layer(std::string_view key, std::size_t count);
+  // Whether there is a layer of that number; notes a problem where there is not.
+  bool has_layer(std::string_view key, std::int64_t layer);
   void read_windows(bool (*is_sliding)(std::int64_t layer, std::int64_t pattern),
                     std::int64_t pattern, std::int64_t window_when_absent = 0);
   // 1 and 0 per layer from a list, or from a frequency; empty when the field is absent.
@@ -67,6 +76,12 @@ class PartsReader {
   // Layers `first` … of n take experts, the others stay as they are.
   void spread_experts(const FeedForwardPart& part, const std::vector<std::int64_t>& sparse);
   std::vector<std::int64_t> sparse_from(std::int64_t first_dense, std::int64_t every) const;
+  // 1 for every `step`-th layer from `first` on, 0 for the others.
+  std::vector<std::int64_t> every_nth(std::int64_t step, std::int64_t first = 0) const;
+  // By decoder_sparse_step and mlp_only_layers of Qwen.
+  std::vector<std::int64_t> sparse_by_step();
+  // Gives `flag` to the layers that a field lists; numbers that are no layer do not count.
+  void set_listed(std::string_view key, std::int64_t flag, std::vector<std::int64_t>* flags);
 
   void note(const std::string& text) { config_.notes.push_back(text); }
   // Adds a note when the field is there and not null, false or 0.

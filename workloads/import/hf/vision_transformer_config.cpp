@@ -63,8 +63,7 @@ void read_vit(JsonFields& fields, ModelConfig* config) {
   read_tower(fields, &tower);
   use_tower(tower, config);
   config->qkv_bias = fields.flag_or("qkv_bias", true);
-  const auto named = static_cast<std::int64_t>(fields.entries("id2label"));
-  config->labels = fields.size_or("num_labels", kMaxWidth, named > 0 ? named : 2);
+  read_labels(fields, config);
 }
 
 // MLP-Mixer (Tolstikhin et al. 2021), as timm sizes it; no library writes a config.json of it.
@@ -133,8 +132,7 @@ void read_swin(JsonFields& fields, ModelConfig* config) {
   vision.expansion = static_cast<std::int64_t>(std::clamp(ratio, 1.0, kWidestRatio));
   config->activation = read_activation(fields, "hidden_act");
   config->qkv_bias = fields.flag_or("qkv_bias", true);
-  const auto named = static_cast<std::int64_t>(fields.entries("id2label"));
-  config->labels = fields.size_or("num_labels", kMaxWidth, named > 0 ? named : 2);
+  read_labels(fields, config);
   fields.integers("pretrained_window_sizes");
   if (fields.flag_or("use_absolute_embeddings", false))
     fields.problem("use_absolute_embeddings", "only false can be imported");
@@ -249,41 +247,28 @@ void read_perceiver(JsonFields& fields, ModelConfig* config) {
 }  // namespace
 
 std::vector<ModelType> vision_transformer_model_types() {
-  return {
-      {"vit",
-       "ViT",
-       {{"ForImageClassification", Head::kSequence}, {"Model", Head::kPooler}},
-       read_vit,
-       false},
-      {"mlp_mixer", "MLPMixer", {{"ForImageClassification", Head::kNone}}, read_mixer, false},
-      {"dinov2", "Dinov2", {{"Model", Head::kNone}}, read_dinov2, false},
-      {"dinov3_vit", "DINOv3ViT", {{"Model", Head::kNone}}, read_dinov3, false},
-      {"swin",
-       "Swin",
-       {{"ForImageClassification", Head::kSequence}, {"Model", Head::kPooler}},
-       read_swin,
-       false},
-      {"swinv2",
-       "Swinv2",
-       {{"ForImageClassification", Head::kSequence}, {"Model", Head::kPooler}},
-       read_swin,
-       false},
-      {"siglip", "Siglip", {{"Model", Head::kNone}}, read_siglip, false},
-      {"siglip_vision_model", "SiglipVision", {{"Model", Head::kNone}}, read_siglip_tower, false},
-      {"clip", "CLIP", {{"Model", Head::kNone}}, read_clip, false},
-      {"clip_text_model",
-       "CLIPText",
-       {{"Model", Head::kNone}, {"ModelWithProjection", Head::kNone}},
-       read_clip_text,
-       false},
-      {"perceiver",
-       "Perceiver",
-       {{"ForImageClassificationLearned", Head::kNone},
-        {"ForImageClassificationFourier", Head::kNone},
-        {"ForImageClassificationConvProcessing", Head::kNone},
-        {"ForMultimodalAutoencoding", Head::kNone}},
-       read_perceiver,
-       false}};
+  const std::vector<HeadName> plain{{"Model", Head::kNone}};
+  const std::vector<HeadName> texts{{"Model", Head::kNone}, {"ModelWithProjection", Head::kNone}};
+  const std::vector<HeadName> classifier{{"ForImageClassification", Head::kSequence},
+                                         {"Model", Head::kPooler}};
+  return {{"vit", "ViT", classifier, read_vit, false},
+          {"mlp_mixer", "MLPMixer", {{"ForImageClassification", Head::kNone}}, read_mixer, false},
+          {"dinov2", "Dinov2", plain, read_dinov2, false},
+          {"dinov3_vit", "DINOv3ViT", plain, read_dinov3, false},
+          {"swin", "Swin", classifier, read_swin, false},
+          {"swinv2", "Swinv2", classifier, read_swin, false},
+          {"siglip", "Siglip", plain, read_siglip, false},
+          {"siglip_vision_model", "SiglipVision", plain, read_siglip_tower, false},
+          {"clip", "CLIP", plain, read_clip, false},
+          {"clip_text_model", "CLIPText", texts, read_clip_text, false},
+          {"perceiver",
+           "Perceiver",
+           {{"ForImageClassificationLearned", Head::kNone},
+            {"ForImageClassificationFourier", Head::kNone},
+            {"ForImageClassificationConvProcessing", Head::kNone},
+            {"ForMultimodalAutoencoding", Head::kNone}},
+           read_perceiver,
+           false}};
 }
 
 }  // namespace foretell

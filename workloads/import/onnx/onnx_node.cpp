@@ -198,33 +198,35 @@ bool never_stops(const OnnxGraph& body) {
 
 bool OnnxTensor::is_number() const { return constant && constant->values.size() == 1; }
 
-std::int64_t OnnxNode::integer(const std::string& attribute, std::int64_t otherwise) const {
-  const auto found = attributes.find(attribute);
+namespace {
+
+// The value of an attribute that is there and of this type.
+template <class T>
+T value_or(const std::map<std::string, Attribute>& attributes, const std::string& name,
+           const T& otherwise) {
+  const auto found = attributes.find(name);
   if (found == attributes.end()) return otherwise;
-  const auto* value = std::get_if<std::int64_t>(&found->second);
+  const auto* value = std::get_if<T>(&found->second);
   return value == nullptr ? otherwise : *value;
+}
+
+}  // namespace
+
+std::int64_t OnnxNode::integer(const std::string& attribute, std::int64_t otherwise) const {
+  return value_or(attributes, attribute, otherwise);
 }
 
 double OnnxNode::number(const std::string& attribute, double otherwise) const {
-  const auto found = attributes.find(attribute);
-  if (found == attributes.end()) return otherwise;
-  const auto* value = std::get_if<double>(&found->second);
-  return value == nullptr ? otherwise : *value;
+  return value_or(attributes, attribute, otherwise);
 }
 
 std::string OnnxNode::text(const std::string& attribute, const std::string& otherwise) const {
-  const auto found = attributes.find(attribute);
-  if (found == attributes.end()) return otherwise;
-  const auto* value = std::get_if<std::string>(&found->second);
-  return value == nullptr ? otherwise : *value;
+  return value_or(attributes, attribute, otherwise);
 }
 
 std::vector<std::int64_t> OnnxNode::integers(const std::string& attribute,
                                              const std::vector<std::int64_t>& otherwise) const {
-  const auto found = attributes.find(attribute);
-  if (found == attributes.end()) return otherwise;
-  const auto* value = std::get_if<std::vector<std::int64_t>>(&found->second);
-  return value == nullptr ? otherwise : *value;
+  return value_or(attributes, attribute, otherwise);
 }
 
 }  // namespace foretell

@@ -4,24 +4,13 @@
 #include <string>
 
 #include "model/base/errors.hpp"
+#include "workloads/ir/attributes.hpp"
 #include "workloads/ir/training/gradient_builder.hpp"
 
 namespace foretell {
 namespace {
 
 using Rule = void (*)(GradientBuilder&, const Op&, TensorId);
-
-std::int64_t integer_of(const Op& op, const char* attribute, std::int64_t otherwise) {
-  const auto found = op.attributes.find(attribute);
-  return found == op.attributes.end() ? otherwise : std::get<std::int64_t>(found->second);
-}
-
-std::vector<std::int64_t> integers_of(const Op& op, const char* attribute, std::size_t count,
-                                      std::int64_t otherwise) {
-  const auto found = op.attributes.find(attribute);
-  if (found == op.attributes.end()) return std::vector<std::int64_t>(count, otherwise);
-  return std::get<std::vector<std::int64_t>>(found->second);
-}
 
 // All axes but the last as rows.
 TensorId as_rows(GradientBuilder& builder, std::string_view part, TensorId x) {
@@ -66,9 +55,9 @@ void bias_of_channels(GradientBuilder& builder, const Op& op, std::size_t input,
 std::vector<std::int64_t> left_out(const Op& op, const Shape& x, const Shape& weight,
                                    const Shape& y) {
   const std::size_t axes = x.size() - 2;
-  const auto strides = integers_of(op, "strides", axes, 1);
-  const auto dilations = integers_of(op, "dilations", axes, 1);
-  const auto pads = integers_of(op, "pads", 2 * axes, 0);
+  const auto strides = integers_of(op, "strides", Shape(axes, 1));
+  const auto dilations = integers_of(op, "dilations", Shape(axes, 1));
+  const auto pads = integers_of(op, "pads", Shape(2 * axes, 0));
   std::vector<std::int64_t> extra;
   for (std::size_t axis = 0; axis < axes; ++axis) {
     const std::int64_t extent = dilations[axis] * (weight[axis + 2] - 1) + 1;
@@ -217,7 +206,7 @@ void reshape(GradientBuilder& builder, const Op& op, TensorId dy) {
 }
 
 void transpose(GradientBuilder& builder, const Op& op, TensorId dy) {
-  const auto& perm = std::get<std::vector<std::int64_t>>(op.attributes.at("perm"));
+  const auto& perm = integers_of(op, "perm");
   std::vector<std::int64_t> back(perm.size());
   for (std::size_t i = 0; i < perm.size(); ++i)
     back[static_cast<std::size_t>(perm[i])] = static_cast<std::int64_t>(i);

@@ -1,7 +1,6 @@
-#include "model/app/command/calibrate/calibrate_area.hpp"
-
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -9,7 +8,9 @@
 #include <vector>
 
 #include "calib/fit/area_fit.hpp"
+#include "model/app/command/calibrate/calibrate_commands.hpp"
 #include "model/app/command/calibrate/fit_output.hpp"
+#include "model/app/terminal/options.hpp"
 
 namespace foretell {
 namespace {
@@ -66,8 +67,7 @@ void add_area_command(CLI::App& calibrate, Session& session) {
       "densities of processes that are chosen. Writes nothing.\nExample:\n"
       "  foretell calibrate area");
   add_fit_format_option(*command, *format);
-  command->callback(
-      [format, &session] { session.action = [format] { return calibrate_area(*format); }; });
+  set_action(*command, session, [format] { return calibrate_area(*format); });
 }
 
 }  // namespace foretell

@@ -1,12 +1,8 @@
-#include "model/app/command/calibrate/calibrate_attention.hpp"
-
 #include <fmt/format.h>
-
-#include <map>
 
 #include "calib/fit/row_division.hpp"
 #include "calib/fitted/gpu/attention_factors_choice.hpp"
-#include "hw/spec/gpu/gpu_catalog.hpp"
+#include "model/app/command/calibrate/calibrate_kernels.hpp"
 #include "model/app/command/calibrate/kernel_calibration.hpp"
 #include "model/app/command/calibrate/table_rows.hpp"
 #include "model/app/tables/row_parts.hpp"
@@ -23,11 +19,11 @@ constexpr const char* kAttentionSplit =
 
 using AttentionTable = KernelTable<AttentionRow>;
 
-std::map<std::string, AttentionTable> read_attention_tables(const GemmFitCommand& command,
-                                                            const GpuDeviceSpec& device,
-                                                            const Session& session) {
+KernelTables<AttentionRow> read_attention_tables(const KernelFitCommand& command,
+                                                 const GpuDeviceSpec& device,
+                                                 const Session& session) {
   DeviceNames names(device.id);
-  std::map<std::string, AttentionTable> tables;
+  KernelTables<AttentionRow> tables;
   take_rows(
       command.table,
       [&](const NamedCells& cells, const CsvRow& row) {
@@ -55,9 +51,8 @@ std::map<std::string, AttentionTable> read_attention_tables(const GemmFitCommand
 
 }  // namespace
 
-int calibrate_attention(const GemmFitCommand& command, const Session& session) {
-  const GpuCatalog catalog;
-  const GpuDeviceSpec device = catalog.load(catalog.find_device(command.device)).spec.device;
+int calibrate_attention(const KernelFitCommand& command, const Session& session) {
+  const GpuDeviceSpec device = device_to_fit(command);
   KernelFitSettings settings{"gpu_attention_plan.yaml", "configurations"};
   settings.leaves_families_out = false;  // enough are held out, and a fit takes a minute
   KernelCalibration calibration(command, device, settings, kernel_factors_folder("attention"),
@@ -70,16 +65,9 @@ int calibrate_attention(const GemmFitCommand& command, const Session& session) {
     const AttentionRow& like = table.fit.front().row;
     const AttentionType type = attention_type(like.dtype, like.cache_dtype);
     AttentionFactors factors;
-    FieldList list;
-    fields(list, factors);
-    task.fields = &list;
-    task.predictor = [&]() -> KernelFitTask::Predict {
-      return [&](bool held_out, std::size_t row) {
-        const AttentionRow& call = (held_out ? table.held_out : table.fit)[row].row;
-        return program_time(attention_program(device, library, type, factors, call.shape), device);
-      };
-    };
-    calibrate();
+    calibrate_rows(factors, table, task, calibrate, [&](const AttentionRow& call) {
+      return program_time(attention_program(device, library, type, factors, call.shape), device);
+    });
   });
   return kSuccess;
 }

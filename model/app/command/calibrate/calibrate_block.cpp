@@ -1,13 +1,9 @@
-#include "model/app/command/calibrate/calibrate_block.hpp"
-
 #include <fmt/format.h>
-
-#include <map>
 
 #include "calib/fitted/gpu/attention_block_factors.hpp"
 #include "calib/fitted/shared/factors_folder.hpp"
 #include "calib/validate/part.hpp"
-#include "hw/spec/gpu/gpu_catalog.hpp"
+#include "model/app/command/calibrate/calibrate_kernels.hpp"
 #include "model/app/command/calibrate/kernel_calibration.hpp"
 #include "model/app/command/calibrate/table_rows.hpp"
 #include "model/app/tables/attention_block_rows.hpp"
@@ -29,12 +25,12 @@ std::string left_out_with(const AttentionBlockRow& row) {
                      size_class(row.keys));
 }
 
-std::map<std::string, BlockTable> read_block_tables(const GemmFitCommand& command,
-                                                    const GpuDeviceSpec& device,
-                                                    AttentionBlockPredictor& predictor,
-                                                    const Session& session) {
+KernelTables<AttentionBlockWork> read_block_tables(const KernelFitCommand& command,
+                                                   const GpuDeviceSpec& device,
+                                                   AttentionBlockPredictor& predictor,
+                                                   const Session& session) {
   DeviceNames names(device.id);
-  std::map<std::string, BlockTable> tables;
+  KernelTables<AttentionBlockWork> tables;
   take_rows(
       command.table,
       [&](const NamedCells& cells, const CsvRow& row) {
@@ -58,30 +54,22 @@ std::map<std::string, BlockTable> read_block_tables(const GemmFitCommand& comman
 
 }  // namespace
 
-int calibrate_block(const GemmFitCommand& command, const Session& session) {
-  const GpuCatalog catalog;
-  const GpuDeviceSpec device = catalog.load(catalog.find_device(command.device)).spec.device;
+int calibrate_block(const KernelFitCommand& command, const Session& session) {
+  const GpuDeviceSpec device = device_to_fit(command);
   KernelFitSettings settings{"gpu_block_plan.yaml", "families"};
   settings.rows = kRows;
   settings.evaluations = kEvaluations;
   AttentionBlockPredictor predictor({}, {});
   KernelCalibration calibration(command, device, settings,
                                 factors_folder() / "gpu" / "attention_block", kPartSplit, session);
-  const std::map<std::string, BlockTable> tables =
+  const KernelTables<AttentionBlockWork> tables =
       read_block_tables(command, device, predictor, session);
   calibration.run(tables, [&](const BlockTable& table, KernelFitTask& task, const auto& calibrate) {
     if (table.fit.empty()) return;
     AttentionBlockFactors factors;
-    FieldList list;
-    fields(list, factors);
-    task.fields = &list;
-    task.predictor = [&]() -> KernelFitTask::Predict {
-      return [&](bool held_out, std::size_t row) {
-        return attention_block_time((held_out ? table.held_out : table.fit)[row].row, factors,
-                                    device);
-      };
-    };
-    calibrate();
+    calibrate_rows(factors, table, task, calibrate, [&](const AttentionBlockWork& work) {
+      return attention_block_time(work, factors, device);
+    });
   });
   return kSuccess;
 }

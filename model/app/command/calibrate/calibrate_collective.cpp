@@ -1,16 +1,13 @@
-#include "model/app/command/calibrate/calibrate_collective.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstring>
 #include <limits>
-#include <map>
 
 #include "calib/fit/row_division.hpp"
 #include "calib/fitted/gpu/gpu_factors.hpp"
-#include "hw/spec/gpu/gpu_catalog.hpp"
 #include "hw/spec/gpu/kernel_library.hpp"
+#include "model/app/command/calibrate/calibrate_kernels.hpp"
 #include "model/app/command/calibrate/kernel_calibration.hpp"
 #include "model/app/command/calibrate/table_rows.hpp"
 #include "model/app/tables/held_out_rows.hpp"
@@ -35,11 +32,11 @@ bool is_newer(const std::string& version, const std::string& than) {
 
 // Factors are those of the newest version. A user has any: those that are held out of all versions
 // say how far predictions are.
-std::map<std::string, CollectiveTable> read_collective_tables(const GemmFitCommand& command,
-                                                              const GpuDeviceSpec& device,
-                                                              const Session& session) {
+KernelTables<CollectiveRow> read_collective_tables(const KernelFitCommand& command,
+                                                   const GpuDeviceSpec& device,
+                                                   const Session& session) {
   DeviceNames names(device.id);
-  std::map<std::string, CollectiveTable> tables;
+  KernelTables<CollectiveRow> tables;
   take_rows(
       command.table,
       [&](const NamedCells& cells, const CsvRow& row) {
@@ -81,32 +78,24 @@ std::map<std::string, CollectiveTable> read_collective_tables(const GemmFitComma
 
 }  // namespace
 
-int calibrate_collective(const GemmFitCommand& command, const Session& session) {
-  const GpuCatalog catalog;
-  const GpuDeviceSpec device = catalog.load(catalog.find_device(command.device)).spec.device;
+int calibrate_collective(const KernelFitCommand& command, const Session& session) {
+  const GpuDeviceSpec device = device_to_fit(command);
   KernelFitSettings settings{"gpu_collective_plan.yaml", "sizes"};
   settings.rows = kEveryRow;
   settings.evaluations = 6000;
   settings.leaves_families_out = false;  // sizes between those that are fitted to are no families
   KernelCalibration calibration(command, device, settings, kernel_factors_folder("collective"),
                                 kCollectiveSplit, session);
-  calibration.run(
-      read_collective_tables(command, device, session),
-      [&](const CollectiveTable& table, KernelFitTask& task, const auto& calibrate) {
-        if (table.fit.empty() || table.held_out.empty()) return;
-        LinkFactors factors;
-        FieldList list;
-        fields(list, factors);
-        task.fields = &list;
-        task.predictor = [&]() -> KernelFitTask::Predict {
-          return [&](bool held_out, std::size_t row) {
-            const CollectiveRow& call = (held_out ? table.held_out : table.fit)[row].row;
-            return is_custom(call) ? custom_time(device, factors, call.shape, shot_rule(call)).time
-                                   : nccl_time(device, factors, call.shape).time;
-          };
-        };
-        calibrate();
-      });
+  calibration.run(read_collective_tables(command, device, session),
+                  [&](const CollectiveTable& table, KernelFitTask& task, const auto& calibrate) {
+                    if (table.fit.empty() || table.held_out.empty()) return;
+                    LinkFactors factors;
+                    calibrate_rows(factors, table, task, calibrate, [&](const CollectiveRow& call) {
+                      return is_custom(call)
+                                 ? custom_time(device, factors, call.shape, shot_rule(call)).time
+                                 : nccl_time(device, factors, call.shape).time;
+                    });
+                  });
   return kSuccess;
 }
 

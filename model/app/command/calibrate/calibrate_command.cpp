@@ -18,20 +18,9 @@
 #include "hw/spec/cpu/cpu_catalog.hpp"
 #include "hw/spec/gpu/gpu_catalog.hpp"
 #include "hw/spec/shared/catalog.hpp"
-#include "model/app/command/calibrate/calibrate_area.hpp"
-#include "model/app/command/calibrate/calibrate_attention.hpp"
-#include "model/app/command/calibrate/calibrate_block.hpp"
-#include "model/app/command/calibrate/calibrate_collective.hpp"
+#include "model/app/command/calibrate/calibrate_commands.hpp"
 #include "model/app/command/calibrate/calibrate_cpu.hpp"
-#include "model/app/command/calibrate/calibrate_gemm.hpp"
-#include "model/app/command/calibrate/calibrate_import.hpp"
-#include "model/app/command/calibrate/calibrate_intervals.hpp"
-#include "model/app/command/calibrate/calibrate_layer.hpp"
-#include "model/app/command/calibrate/calibrate_measure.hpp"
-#include "model/app/command/calibrate/calibrate_measured.hpp"
-#include "model/app/command/calibrate/calibrate_operator.hpp"
-#include "model/app/command/calibrate/calibrate_power.hpp"
-#include "model/app/command/calibrate/calibrate_transfer.hpp"
+#include "model/app/command/calibrate/calibrate_kernels.hpp"
 #include "model/app/command/calibrate/fit_forecast.hpp"
 #include "model/app/command/calibrate/fit_output.hpp"
 #include "model/app/command/calibrate/fit_report.hpp"
@@ -39,6 +28,7 @@
 #include "model/app/command/calibrate/kernel_calibration.hpp"
 #include "model/app/request/parallel_predict.hpp"
 #include "model/app/request/request_fields.hpp"
+#include "model/app/terminal/options.hpp"
 #include "model/app/terminal/output.hpp"
 #include "model/app/terminal/progress.hpp"
 #include "model/base/data_root.hpp"
@@ -77,18 +67,6 @@ struct FitCommandOptions {
 std::string fit_file(const std::string& given, const char* name) {
   if (!given.empty()) return given;
   return (data_root() / "calib" / "fit" / name).string();
-}
-
-std::string find_table(const std::string& given) {
-  if (!given.empty()) return given;
-  const fs::path folder = measured_data_folder();
-  if (folder.empty()) {
-    throw UserError(
-        fmt::format("no measurements: give --table FILE, or let FORETELL_DATA name the folder "
-                    "that holds {}",
-                    kTableName));
-  }
-  return (folder / kTableName).string();
 }
 
 FitPlan plan_for(const FitCommandOptions& options) {
@@ -171,7 +149,7 @@ void check_pool(const FitCommandOptions& options) {
   }
 }
 
-int fit_kernels(const GemmFitCommand& command, const Session& session) {
+int fit_kernels(const KernelFitCommand& command, const Session& session) {
   if (command.table.empty()) return calibrate_gemm(command, session);
   const CsvReader table(command.table);
   const TableLayout layout = recognise_table(table.header(), command.table);
@@ -194,12 +172,12 @@ int fit_kernels(const GemmFitCommand& command, const Session& session) {
 }
 
 // The tables of all chips that the command names, which are prepared one inside the other.
-int pool_kernels(GemmFitCommand command, const Session& session) {
+int pool_kernels(KernelFitCommand command, const Session& session) {
   const std::vector<std::string> devices = split(command.device, ',');
   PooledTasks pooled;
   std::size_t next = 0;
   const std::function<void()> prepare = [&] {
-    GemmFitCommand one = command;
+    KernelFitCommand one = command;
     one.device = devices[next++];
     one.pooled = &pooled;
     pooled.next = next < devices.size() ? prepare : std::function<void()>();
@@ -222,24 +200,24 @@ int fit_device(const FitCommandOptions& options, const Session& session, FitOutp
       throw UserError("--measurements: '" + options.device +
                       "' is neither a CPU nor a GPU; `foretell list devices` shows them");
     }
-    const GemmFitCommand command{
+    const KernelFitCommand command{
         options.device, options.measurements, "",    options.output, options.framework,
         options.dtype,  options.seed,         false, options.jobs,   &output};
     return calibrate_measured(command, session);
   }
   if (GpuCatalog().has_system(options.device) || !options.pool.empty()) {
-    const GemmFitCommand command{options.device,   options.table,        options.plan,
-                                 options.output,   options.framework,    options.dtype,
-                                 options.seed,     options.keep_factors, options.jobs,
-                                 &output,          options.only_sharing, options.pool,
-                                 options.pool_mean};
+    const KernelFitCommand command{options.device,   options.table,        options.plan,
+                                   options.output,   options.framework,    options.dtype,
+                                   options.seed,     options.keep_factors, options.jobs,
+                                   &output,          options.only_sharing, options.pool,
+                                   options.pool_mean};
     return options.pool.empty() ? fit_kernels(command, session) : pool_kernels(command, session);
   }
   const FitPlan plan = plan_for(options);
   const Split split = Split::load(fit_file(options.split, "neuron_split.yaml"));
   const int jobs = parse_jobs(options.jobs);
   const fs::path folder = output_folder(options);
-  const FitRows table = read_fit_rows(find_table(options.table), plan, split);
+  const FitRows table = read_fit_rows(table_or(options.table, kTableName), plan, split);
   const std::vector<FitRow> fit_rows = rows_of(table.rows, Side::kFit);
   session.detail(fmt::format("{} of {} rows count, {} of them to fit on", table.rows.size(),
                              table.read, fit_rows.size()));
@@ -288,62 +266,41 @@ void add_fit_command(CLI::App& calibrate, Session& session) {
       "  foretell calibrate fit --device host --measurements measurements.jsonl\n"
       "  foretell calibrate fit --device DEVICE --measurements FILE.jsonl");
   command->add_option("--device", options->device, "device, for example inferentia2")->required();
-  command
-      ->add_option("--table", options->table,
-                   "CSV of measured rows (default: the one in the folder FORETELL_DATA)")
-      ->transform(measured_table)
-      ->type_name("FILE");
-  command
-      ->add_option("--measurements", options->measurements,
-                   "CPUs and GPUs: records of calibrate measure; GPUs: also a table of "
-                   "calibrate import")
-      ->type_name("FILE");
-  command
-      ->add_option("--plan", options->plan, "the free factors (default: calib/fit of this program)")
-      ->type_name("FILE");
-  command
-      ->add_option("--split", options->split,
-                   "networks to fit on and to hold out (default: calib/fit of this program)")
-      ->type_name("FILE");
-  command
-      ->add_option(
-          "-o,--output", options->output,
-          "folder for the factor files; of what it holds only tables that others are like count "
-          "(default: where the program reads them)")
-      ->type_name("FOLDER");
-  command->add_option("--starts", options->starts, "starts of the search (default: 4)")
-      ->type_name("N");
-  command->add_option("--seed", options->seed, "of starts and resamples (default: 1)")
-      ->type_name("N");
+  add_option(*command, "--table", options->table, "FILE",
+             "CSV of measured rows (default: the one in the folder FORETELL_DATA)")
+      ->transform(measured_table);
+  add_option(*command, "--measurements", options->measurements, "FILE",
+             "CPUs and GPUs: records of calibrate measure; GPUs: also a table of "
+             "calibrate import");
+  add_option(*command, "--plan", options->plan, "FILE",
+             "the free factors (default: calib/fit of this program)");
+  add_option(*command, "--split", options->split, "FILE",
+             "networks to fit on and to hold out (default: calib/fit of this program)");
+  add_option(*command, "-o,--output", options->output, "FOLDER",
+             "folder for the factor files; of what it holds only tables that others are like count "
+             "(default: where the program reads them)");
+  add_option(*command, "--starts", options->starts, "N", "starts of the search (default: 4)");
+  add_option(*command, "--seed", options->seed, "N", "of starts and resamples (default: 1)");
   command->add_flag("--keep-factors", options->keep_factors,
                     "GPUs: judge the factors that are there on the table again, make their "
                     "intervals anew and fit nothing");
   command->add_flag("--sharing", options->only_sharing,
                     "GPUs: only tables that take most of their factors from another");
-  command
-      ->add_option("--pool", options->pool,
-                   "GPUs: from the factors that there are, fit all tables at once, of several "
-                   "chips where --device names several with commas, and give up values of their "
-                   "own, as long as none loses more than this many points of MAPE on rows fitted "
-                   "to, and their mean no more than --pool-mean")
-      ->type_name("POINTS");
-  command
-      ->add_option("--pool-mean", options->pool_mean,
-                   "points of MAPE that the mean of the tables may lose (default: 0)")
-      ->type_name("POINTS");
-  command->add_option("--framework", options->framework, "GPUs: only tables of this kernel library")
-      ->type_name("NAME");
-  command->add_option("--dtype", options->dtype, "GPUs: only tables of this type")
-      ->type_name("TYPE");
-  command
-      ->add_option("--jobs", options->jobs,
-                   "processes; the tables of a GPU are divided between them (default: one per "
-                   "processor)")
-      ->type_name("N");
+  add_option(*command, "--pool", options->pool, "POINTS",
+             "GPUs: from the factors that there are, fit all tables at once, of several "
+             "chips where --device names several with commas, and give up values of their "
+             "own, as long as none loses more than this many points of MAPE on rows fitted "
+             "to, and their mean no more than --pool-mean");
+  add_option(*command, "--pool-mean", options->pool_mean, "POINTS",
+             "points of MAPE that the mean of the tables may lose (default: 0)");
+  add_option(*command, "--framework", options->framework, "NAME",
+             "GPUs: only tables of this kernel library");
+  add_option(*command, "--dtype", options->dtype, "TYPE", "GPUs: only tables of this type");
+  add_option(*command, "--jobs", options->jobs, "N",
+             "processes; the tables of a GPU are divided between them (default: one per "
+             "processor)");
   add_fit_format_option(*command, options->format);
-  command->callback([options, &session] {
-    session.action = [options, &session] { return calibrate_fit(*options, session); };
-  });
+  set_action(*command, session, [options, &session] { return calibrate_fit(*options, session); });
 }
 
 }  // namespace

@@ -1,8 +1,5 @@
-#include "model/app/command/calibrate/calibrate_gemm.hpp"
-
 #include <fmt/format.h>
 
-#include <filesystem>
 #include <map>
 #include <memory>
 #include <set>
@@ -10,20 +7,17 @@
 #include "calib/fit/row_division.hpp"
 #include "calib/fitted/gpu/gemm_factors_choice.hpp"
 #include "calib/import/record_tables.hpp"
-#include "hw/spec/gpu/gpu_catalog.hpp"
 #include "hw/spec/gpu/kernel_library.hpp"
+#include "model/app/command/calibrate/calibrate_kernels.hpp"
 #include "model/app/command/calibrate/kernel_calibration.hpp"
 #include "model/app/command/calibrate/table_rows.hpp"
 #include "model/app/tables/kernel_rows.hpp"
 #include "model/app/tables/row_parts.hpp"
 #include "model/base/errors.hpp"
-#include "model/base/measured_data.hpp"
 #include "model/base/text.hpp"
 
 namespace foretell {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr const char* kProductTableName = "gpu_gemm.csv.gz";
 constexpr const char* kProductSplit =
@@ -35,18 +29,6 @@ struct Product {
   GemmL2State l2;
 };
 using ProductTable = KernelTable<Product>;
-
-std::string table_path(const std::string& given) {
-  if (!given.empty()) return given;
-  const fs::path folder = measured_data_folder();
-  if (folder.empty()) {
-    throw UserError(
-        fmt::format("no measurements: give --table FILE, or let FORETELL_DATA name the "
-                    "folder that holds {}",
-                    kProductTableName));
-  }
-  return (folder / kProductTableName).string();
-}
 
 // What a product found in L2: as the row says, else as its library is measured.
 GemmL2State l2_state(const NamedCells& cells, const CsvRow& row, const GpuDeviceSpec& device,
@@ -70,9 +52,8 @@ std::string row_class(std::int64_t rows) {
 }
 
 // Adds a row of the device to its table, whose name it returns; "" when the command leaves it out.
-std::string add_row(const GemmFitCommand& command, const GpuDeviceSpec& device,
-                    const NamedCells& cells, const CsvRow& row,
-                    std::map<std::string, ProductTable>& tables) {
+std::string add_row(const KernelFitCommand& command, const GpuDeviceSpec& device,
+                    const NamedCells& cells, const CsvRow& row, KernelTables<Product>& tables) {
   ProductTable::Sample sample;
   GemmRow& product = sample.row.row;
   product = read_gemm_row(cells, row);
@@ -111,8 +92,8 @@ ChosenGemmFactors nearest_factors(const GpuDeviceSpec& device, const GemmRow& li
 using MeasuredBy = std::map<std::string, std::set<std::string>>;
 
 // Tables of few rows, those of which it is known who measured them, start from the nearest kernels.
-int fit_tables(const GemmFitCommand& command, const GpuDeviceSpec& device,
-               const KernelFitSettings& settings, const std::map<std::string, ProductTable>& tables,
+int fit_tables(const KernelFitCommand& command, const GpuDeviceSpec& device,
+               const KernelFitSettings& settings, const KernelTables<Product>& tables,
                const MeasuredBy* measured_by, const Session& session) {
   KernelCalibration calibration(command, device, settings, kernel_factors_folder("gemm"),
                                 kProductSplit, session);
@@ -138,7 +119,7 @@ int fit_tables(const GemmFitCommand& command, const GpuDeviceSpec& device,
         task.predictor = [&]() -> KernelFitTask::Predict {
           const auto timing = std::make_shared<GemmTiming>(device, type, library, factors);
           return [&, timing](bool held_out, std::size_t i) {
-            const Product& product = (held_out ? table.held_out : table.fit)[i].row;
+            const Product& product = table.row(held_out, i);
             return timing->fastest(product.row.shape, product.l2).total;
           };
         };
@@ -149,13 +130,12 @@ int fit_tables(const GemmFitCommand& command, const GpuDeviceSpec& device,
 
 }  // namespace
 
-int calibrate_gemm(const GemmFitCommand& command, const Session& session) {
-  const GpuCatalog catalog;
-  const GpuDeviceSpec device = catalog.load(catalog.find_device(command.device)).spec.device;
+int calibrate_gemm(const KernelFitCommand& command, const Session& session) {
+  const GpuDeviceSpec device = device_to_fit(command);
   DeviceNames names(device.id);
-  std::map<std::string, ProductTable> tables;
+  KernelTables<Product> tables;
   take_rows(
-      table_path(command.table),
+      table_or(command.table, kProductTableName),
       [&](const NamedCells& cells, const CsvRow& row) {
         if (!names.is_device(cells.text(row, "gpu"))) return false;
         if (gemm_part(cells.count(row, "n", 1, kMaxGemmSide),
@@ -173,12 +153,11 @@ int calibrate_gemm(const GemmFitCommand& command, const Session& session) {
   return fit_tables(command, device, settings, tables, nullptr, session);
 }
 
-int calibrate_gemm(const GemmFitCommand& command, const std::vector<MeasuredTable>& measured,
+int calibrate_gemm(const KernelFitCommand& command, const std::vector<MeasuredTable>& measured,
                    const Session& session) {
-  const GpuCatalog catalog;
-  const GpuDeviceSpec device = catalog.load(catalog.find_device(command.device)).spec.device;
+  const GpuDeviceSpec device = device_to_fit(command);
   DeviceNames names(device.id);
-  std::map<std::string, ProductTable> tables;
+  KernelTables<Product> tables;
   MeasuredBy measured_by;
   for (const MeasuredTable& table : measured) {
     const NamedCells cells(table.header);

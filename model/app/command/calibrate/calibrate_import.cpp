@@ -1,5 +1,3 @@
-#include "model/app/command/calibrate/calibrate_import.hpp"
-
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -9,8 +7,10 @@
 
 #include "calib/import/check_measurements.hpp"
 #include "calib/import/read_measurements.hpp"
+#include "model/app/command/calibrate/calibrate_commands.hpp"
 #include "model/app/command/calibrate/readable_rows.hpp"
 #include "model/app/request/request_fields.hpp"
+#include "model/app/terminal/options.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
 #include "reports/record/json_text.hpp"
@@ -142,32 +142,23 @@ void add_calibrate_import_command(CLI::App& calibrate, Session& session) {
       "\\\n"
       "    --machine 'NVIDIA H100 SXM, driver 580' --date 2026-01-31");
   command->add_option("table", options->table, "CSV or JSON lines, also compressed")->required();
-  command->add_option("-o,--output", options->output, "the table (\"-\": standard output)")
-      ->required()
-      ->type_name("FILE");
-  command->add_option("--source", options->provenance.source, "who measured")->type_name("TEXT");
-  command->add_option("--machine", options->provenance.machine, "on what")->type_name("TEXT");
-  command->add_option("--date", options->provenance.date, "when, as 2026-01-31")->type_name("DATE");
-  command->add_option("--software", options->provenance.software, "libraries and versions")
-      ->type_name("TEXT");
-  command
-      ->add_option("--provenance", options->provenance_file,
-                   "YAML with source, machine, date and software instead")
-      ->type_name("FILE");
-  command
-      ->add_option("--tolerance", options->tolerance,
-                   "percent that two measurements of one shape may differ by (default: 25)")
-      ->type_name("PERCENT");
-  command
-      ->add_option("--format", options->format,
-                   "csv (default), which validate and fit read, or json: an object per line")
-      ->type_name("FORM");
-  command
-      ->add_option("--min-rows", options->least_rows, "refuse tables with fewer rows (default: 12)")
-      ->type_name("N");
-  command->callback([options, &session] {
-    session.action = [options, &session] { return import_measurements(*options, session); };
-  });
+  add_option(*command, "-o,--output", options->output, "FILE", "the table (\"-\": standard output)")
+      ->required();
+  add_option(*command, "--source", options->provenance.source, "TEXT", "who measured");
+  add_option(*command, "--machine", options->provenance.machine, "TEXT", "on what");
+  add_option(*command, "--date", options->provenance.date, "DATE", "when, as 2026-01-31");
+  add_option(*command, "--software", options->provenance.software, "TEXT",
+             "libraries and versions");
+  add_option(*command, "--provenance", options->provenance_file, "FILE",
+             "YAML with source, machine, date and software instead");
+  add_option(*command, "--tolerance", options->tolerance, "PERCENT",
+             "percent that two measurements of one shape may differ by (default: 25)");
+  add_option(*command, "--format", options->format, "FORM",
+             "csv (default), which validate and fit read, or json: an object per line");
+  add_option(*command, "--min-rows", options->least_rows, "N",
+             "refuse tables with fewer rows (default: 12)");
+  set_action(*command, session,
+             [options, &session] { return import_measurements(*options, session); });
 }
 
 }  // namespace foretell

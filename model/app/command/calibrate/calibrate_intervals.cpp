@@ -1,11 +1,9 @@
-#include "model/app/command/calibrate/calibrate_intervals.hpp"
-
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 #include <deque>
-#include <filesystem>
 #include <map>
 #include <memory>
 #include <set>
@@ -20,9 +18,9 @@
 #include "calib/validate/table_kind.hpp"
 #include "hw/spec/neuron/sdk_version.hpp"
 #include "hw/spec/shared/catalog.hpp"
+#include "model/app/command/calibrate/calibrate_commands.hpp"
 #include "model/app/command/calibrate/left_out_networks.hpp"
-#include "model/app/command/calibrate/published_intervals.hpp"
-#include "model/app/command/calibrate/served_intervals.hpp"
+#include "model/app/command/calibrate/row_intervals.hpp"
 #include "model/app/request/intervals.hpp"
 #include "model/app/request/parallel_predict.hpp"
 #include "model/app/request/request_fields.hpp"
@@ -31,6 +29,7 @@
 #include "model/app/tables/row_filter.hpp"
 #include "model/app/tables/row_parts.hpp"
 #include "model/app/tables/table_request.hpp"
+#include "model/app/terminal/options.hpp"
 #include "model/app/terminal/output.hpp"
 #include "model/base/data_root.hpp"
 #include "model/base/errors.hpp"
@@ -39,8 +38,6 @@
 
 namespace foretell {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr const char* kNetworks = "networks";
 constexpr const char* kServing = "serving";
@@ -298,11 +295,7 @@ int calibrate_intervals(const IntervalOptions& options, const Session& session) 
   }
   session.say(fmt::format("foretell: all together hold {:.1f} % of a group left out, {} groups",
                           100 * held / static_cast<double>(groups), groups));
-  const fs::path path = options.output.empty()
-                            ? data_root() / "calib" / "validate" / "next_network.yaml"
-                            : fs::path(options.output);
-  write_text(path.string(), text);
-  session.say("foretell: intervals written to " + path.string());
+  write_intervals(options.output, "next_network.yaml", text, session);
   return kSuccess;
 }
 
@@ -312,14 +305,10 @@ int calibrate_any_intervals(const IntervalOptions& options, const Session& sessi
         "--device: is of --kind networks; intervals of services and of published networks are of "
         "all devices, and --where gpu=NAME takes one");
   }
-  if (options.kind == kPublished) {
-    calibrate_published_intervals(
-        {options.table, options.where, options.output, parse_jobs(options.jobs)}, session);
-    return kSuccess;
-  }
-  if (options.kind == kServing) {
-    calibrate_served_intervals(
-        {options.table, options.where, options.output, parse_jobs(options.jobs)}, session);
+  if (options.kind == kPublished || options.kind == kServing) {
+    const auto calibrate =
+        options.kind == kPublished ? calibrate_published_intervals : calibrate_served_intervals;
+    calibrate({options.table, options.where, options.output, parse_jobs(options.jobs)}, session);
     return kSuccess;
   }
   if (options.kind != kNetworks) {
@@ -334,6 +323,14 @@ int calibrate_any_intervals(const IntervalOptions& options, const Session& sessi
 
 }  // namespace
 
+void write_intervals(const std::string& output, const char* file, const std::string& text,
+                     const Session& session) {
+  const std::string path =
+      output.empty() ? (data_root() / "calib" / "validate" / file).string() : output;
+  write_text(path, text);
+  session.say("foretell: intervals written to " + path);
+}
+
 void add_intervals_command(CLI::App& calibrate, Session& session) {
   const auto options = std::make_shared<IntervalOptions>();
   CLI::App* command = calibrate.add_subcommand(
@@ -346,36 +343,23 @@ void add_intervals_command(CLI::App& calibrate, Session& session) {
       "--device trainium1\n"
       "  foretell calibrate intervals --kind serving --table serving_points.csv.gz --where "
       "usable=1");
-  command
-      ->add_option(
-          "--kind", options->kind,
-          "what was measured: networks (default) on NeuronCores, published ones on GPUs, or "
-          "serving for served points")
-      ->type_name("KIND");
-  command->add_option("--table", options->table, "CSV of measured networks or served points")
+  add_option(*command, "--kind", options->kind, "KIND",
+             "what was measured: networks (default) on NeuronCores, published ones on GPUs, or "
+             "serving for served points");
+  add_option(*command, "--table", options->table, "FILE",
+             "CSV of measured networks or served points")
       ->transform(measured_table)
-      ->type_name("FILE")
       ->required();
-  command
-      ->add_option("--where", options->where,
-                   "COLUMN=VALUE[,VALUE][,COLUMN=VALUE]: rows with one of these values in each "
-                   "column")
-      ->type_name("CONDITION")
-      ->allow_extra_args(false)
-      ->take_all();
-  command
-      ->add_option("--device", options->devices,
-                   "networks: device whose rows count; repeat for more")
-      ->type_name("DEVICE")
-      ->allow_extra_args(false)
-      ->take_all();
-  command->add_option("-o,--output", options->output, "file (default: where the program reads it)")
-      ->type_name("FILE");
-  command->add_option("--jobs", options->jobs, "processes (default: one per processor)")
-      ->type_name("N");
-  command->callback([options, &session] {
-    session.action = [options, &session] { return calibrate_any_intervals(*options, session); };
-  });
+  add_repeated_option(*command, "--where", options->where, "CONDITION",
+                      "COLUMN=VALUE[,VALUE][,COLUMN=VALUE]: rows with one of these values in each "
+                      "column");
+  add_repeated_option(*command, "--device", options->devices, "DEVICE",
+                      "networks: device whose rows count; repeat for more");
+  add_option(*command, "-o,--output", options->output, "FILE",
+             "file (default: where the program reads it)");
+  add_option(*command, "--jobs", options->jobs, "N", "processes (default: one per processor)");
+  set_action(*command, session,
+             [options, &session] { return calibrate_any_intervals(*options, session); });
 }
 
 }  // namespace foretell

@@ -1,13 +1,10 @@
-#include "model/app/command/calibrate/calibrate_layer.hpp"
-
 #include <fmt/format.h>
 
-#include <map>
 #include <set>
 
 #include "calib/fit/row_division.hpp"
 #include "calib/validate/part.hpp"
-#include "hw/spec/gpu/gpu_catalog.hpp"
+#include "model/app/command/calibrate/calibrate_kernels.hpp"
 #include "model/app/command/calibrate/kernel_calibration.hpp"
 #include "model/app/command/calibrate/table_rows.hpp"
 #include "model/app/tables/layer_table_rows.hpp"
@@ -22,11 +19,10 @@ constexpr std::size_t kUndividedFamilies = 3;  // fewer are divided further, to 
 
 using LayerTable = KernelTable<LayerRow>;
 
-std::map<std::string, LayerTable> read_layer_tables(LayerKind kind, const GemmFitCommand& command,
-                                                    const GpuDeviceSpec& device,
-                                                    const Session& session) {
+KernelTables<LayerRow> read_layer_tables(LayerKind kind, const KernelFitCommand& command,
+                                         const GpuDeviceSpec& device, const Session& session) {
   DeviceNames names(device.id);
-  std::map<std::string, LayerTable> tables;
+  KernelTables<LayerRow> tables;
   take_rows(
       command.table,
       [&](const NamedCells& cells, const CsvRow& row) {
@@ -65,35 +61,27 @@ void divide_few_families(LayerTable& table) {
 
 }  // namespace
 
-int calibrate_layer(const TableLayout& layout, const GemmFitCommand& command,
+int calibrate_layer(const TableLayout& layout, const KernelFitCommand& command,
                     const Session& session) {
   const LayerKind kind = layer_kind_of(layout);
-  const GpuCatalog catalog;
-  const GpuDeviceSpec device = catalog.load(catalog.find_device(command.device)).spec.device;
+  const GpuDeviceSpec device = device_to_fit(command);
   const LayerKernelLibrary library;
   KernelFitSettings settings{"gpu_layer_plan.yaml", "families"};
   settings.rows = kind == LayerKind::kExperts ? 300 : 500;
   settings.evaluations = kind == LayerKind::kLatent ? 1500 : 400;
   KernelCalibration calibration(command, device, settings, layer_factors_folder(kind), kPartSplit,
                                 session);
-  std::map<std::string, LayerTable> tables = read_layer_tables(kind, command, device, session);
+  KernelTables<LayerRow> tables = read_layer_tables(kind, command, device, session);
   for (auto& [name, table] : tables) divide_few_families(table);
   calibration.run(tables, [&](const LayerTable& table, KernelFitTask& task, const auto& calibrate) {
     if (table.fit.empty()) return;
     const LayerKernelFacts& facts = library.facts(task.name, device.architecture);
     const LayerType& type = library.type(table.fit.front().row.dtype);
     LayerKernelFactors factors;
-    FieldList list;
-    fields(list, factors);
-    task.fields = &list;
     task.plan_name = std::string(layer_kind_name(kind)) + " " + task.name;
-    task.predictor = [&]() -> KernelFitTask::Predict {
-      return [&](bool held_out, std::size_t row) {
-        const LayerRow& call = (held_out ? table.held_out : table.fit)[row].row;
-        return layer_row_time(call, device, facts, type, factors);
-      };
-    };
-    calibrate();
+    calibrate_rows(factors, table, task, calibrate, [&](const LayerRow& call) {
+      return layer_row_time(call, device, facts, type, factors);
+    });
   });
   return kSuccess;
 }

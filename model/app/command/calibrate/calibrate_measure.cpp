@@ -1,5 +1,3 @@
-#include "model/app/command/calibrate/calibrate_measure.hpp"
-
 #include <fmt/format.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -9,6 +7,8 @@
 #include <filesystem>
 #include <memory>
 
+#include "model/app/command/calibrate/calibrate_commands.hpp"
+#include "model/app/terminal/options.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
 
@@ -67,8 +67,8 @@ std::vector<std::string> arguments_of(const MeasureCommandOptions& options) {
   return arguments;
 }
 
-}  // namespace
-
+// Runs foretell_measure_<device>, from the folder of this program or from PATH, with the arguments
+// and returns its exit code. UserError that says how it is built when it is not there.
 int run_measuring_program(const std::string& device, const std::vector<std::string>& arguments) {
   const std::vector<std::string>& known = measured_devices();
   if (std::find(known.begin(), known.end(), device) == known.end()) {
@@ -101,6 +101,8 @@ int run_measuring_program(const std::string& device, const std::vector<std::stri
   return WEXITSTATUS(status);
 }
 
+}  // namespace
+
 void add_measure_command(CLI::App& calibrate, Session& session) {
   const auto options = std::make_shared<MeasureCommandOptions>();
   CLI::App* command = calibrate.add_subcommand("measure", "Measure operators on this machine");
@@ -112,21 +114,15 @@ void add_measure_command(CLI::App& calibrate, Session& session) {
       "Example:\n"
       "  foretell calibrate measure --device cuda --quick -o h100.jsonl");
   command->add_option("--device", options->device, "what to measure: cuda or cpu")->required();
-  command
-      ->add_option("-o,--output", options->output,
-                   "file of records, a line of JSON each (default: measurements.jsonl)")
-      ->type_name("FILE");
+  add_option(*command, "-o,--output", options->output, "FILE",
+             "file of records, a line of JSON each (default: measurements.jsonl)");
   command->add_flag("--quick", options->quick, "about a tenth of the points");
-  command->add_option("--ops", options->ops, "only these operators, with commas between")
-      ->type_name("LIST");
-  command->add_option("--dtypes", options->dtypes, "only these types, with commas between")
-      ->type_name("LIST");
+  add_option(*command, "--ops", options->ops, "LIST", "only these operators, with commas between");
+  add_option(*command, "--dtypes", options->dtypes, "LIST",
+             "only these types, with commas between");
   command->add_option("more", options->more, "after --: options of the program that measures");
-  command->callback([options, &session] {
-    session.action = [options] {
-      return run_measuring_program(options->device, arguments_of(*options));
-    };
-  });
+  set_action(*command, session,
+             [options] { return run_measuring_program(options->device, arguments_of(*options)); });
 }
 
 }  // namespace foretell

@@ -1,12 +1,8 @@
-#include "model/app/command/calibrate/calibrate_measured.hpp"
-
 #include <fmt/format.h>
 
 #include "calib/import/check_measurements.hpp"
 #include "calib/import/read_measurements.hpp"
-#include "model/app/command/calibrate/calibrate_attention.hpp"
-#include "model/app/command/calibrate/calibrate_collective.hpp"
-#include "model/app/command/calibrate/calibrate_operator.hpp"
+#include "model/app/command/calibrate/calibrate_kernels.hpp"
 #include "model/app/terminal/output.hpp"
 
 namespace foretell {
@@ -27,7 +23,7 @@ std::vector<MeasuredTable> checked_tables(const std::string& path) {
 
 }  // namespace
 
-int calibrate_measured(const GemmFitCommand& command, const Session& session) {
+int calibrate_measured(const KernelFitCommand& command, const Session& session) {
   std::vector<MeasuredTable> products;
   bool has_operators = false;
   for (MeasuredTable& table : checked_tables(command.table)) {

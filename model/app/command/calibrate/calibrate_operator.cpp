@@ -1,5 +1,3 @@
-#include "model/app/command/calibrate/calibrate_operator.hpp"
-
 #include <fmt/format.h>
 
 #include <functional>
@@ -7,7 +5,7 @@
 
 #include "calib/fit/row_division.hpp"
 #include "calib/validate/left_out_rows.hpp"
-#include "hw/spec/gpu/gpu_catalog.hpp"
+#include "model/app/command/calibrate/calibrate_kernels.hpp"
 #include "model/app/command/calibrate/kernel_calibration.hpp"
 #include "model/app/command/calibrate/table_rows.hpp"
 #include "model/app/tables/held_out_rows.hpp"
@@ -30,11 +28,11 @@ using OperatorTable = KernelTable<OperatorRow>;
 using EachRow = std::function<void(const TakeRow&)>;
 
 struct OperatorTables {
-  std::map<std::string, OperatorTable> tables;
+  KernelTables<OperatorRow> tables;
   std::size_t below_clock = 0;  // rows with a time of zero
 };
 
-OperatorTables read_operator_tables(const GemmFitCommand& command, const GpuDeviceSpec& device,
+OperatorTables read_operator_tables(const KernelFitCommand& command, const GpuDeviceSpec& device,
                                     const EachRow& each_row) {
   DeviceNames names(device.id);
   OperatorTables read;
@@ -78,10 +76,9 @@ std::unique_ptr<OperatorKernels> known_less(const GpuDeviceSpec& device, const O
   return std::make_unique<OperatorKernels>(device, other, factors);
 }
 
-int fit_operators(const GemmFitCommand& command, const EachRow& each_row, std::size_t least_rows,
+int fit_operators(const KernelFitCommand& command, const EachRow& each_row, std::size_t least_rows,
                   const Session& session) {
-  const GpuCatalog catalog;
-  const GpuDeviceSpec device = catalog.load(catalog.find_device(command.device)).spec.device;
+  const GpuDeviceSpec device = device_to_fit(command);
   KernelFitSettings settings{"gpu_operator_plan.yaml", "families"};
   settings.evaluations = 1500;
   settings.starts = 3;
@@ -112,8 +109,7 @@ int fit_operators(const GemmFitCommand& command, const EachRow& each_row, std::s
                     task.predictor = [&]() -> KernelFitTask::Predict {
                       const auto kernels = std::make_shared<OperatorKernels>(device, like, factors);
                       return [&, kernels](bool held_out, std::size_t i) {
-                        const OperatorRow& row = (held_out ? table.held_out : table.fit)[i].row;
-                        return kernels->time(row, less.get());
+                        return kernels->time(table.row(held_out, i), less.get());
                       };
                     };
                     calibrate();
@@ -123,13 +119,13 @@ int fit_operators(const GemmFitCommand& command, const EachRow& each_row, std::s
 
 }  // namespace
 
-int calibrate_operator(const GemmFitCommand& command, const Session& session) {
+int calibrate_operator(const KernelFitCommand& command, const Session& session) {
   return fit_operators(
       command, [&](const TakeRow& take) { take_rows(command.table, take, session); }, kMinRows,
       session);
 }
 
-int calibrate_operator(const GemmFitCommand& command, const MeasuredTable& table,
+int calibrate_operator(const KernelFitCommand& command, const MeasuredTable& table,
                        const Session& session) {
   return fit_operators(
       command, [&](const TakeRow& take) { take_rows(table, take, session); }, kMinMeasured,

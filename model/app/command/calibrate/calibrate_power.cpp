@@ -1,5 +1,3 @@
-#include "model/app/command/calibrate/calibrate_power.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,9 +16,10 @@
 #include "calib/validate/left_out_rows.hpp"
 #include "calib/validate/part.hpp"
 #include "calib/validate/statistics.hpp"
-#include "hw/spec/gpu/gpu_catalog.hpp"
 #include "hw/spec/shared/catalog.hpp"
+#include "model/app/command/calibrate/calibrate_kernels.hpp"
 #include "model/app/command/calibrate/fit_output.hpp"
+#include "model/app/command/calibrate/table_rows.hpp"
 #include "model/app/request/request_fields.hpp"
 #include "model/app/tables/power_conditions.hpp"
 #include "model/app/tables/power_rows.hpp"
@@ -88,25 +87,18 @@ bool is_left_out(const PowerSample& sample, bool has_random) {
   return has_random && !sample.is_random;
 }
 
-PowerSamples read_samples(const GemmFitCommand& command, const GpuDeviceSpec& device) {
+PowerSamples read_samples(const KernelFitCommand& command, const GpuDeviceSpec& device) {
   CsvReader table(command.table);
   const NamedCells cells(table.header());
-  const GpuCatalog catalog;
   const PowerConditions conditions;
-  std::map<std::string, bool> is_device;
+  DeviceNames names(device.id);
   std::vector<PowerSample> samples;
   bool has_random = false;
   CsvRow row;
   std::string problem;
   while (table.next(row, problem)) {
     if (!problem.empty()) continue;
-    const std::string gpu = cells.text(row, "gpu");
-    auto known = is_device.find(gpu);
-    if (known == is_device.end()) {
-      const bool same = catalog.has_system(gpu) && catalog.find_device(gpu) == device.id;
-      known = is_device.emplace(gpu, same).first;
-    }
-    if (!known->second) continue;
+    if (!names.is_device(cells.text(row, "gpu"))) continue;
     if (!command.framework.empty() && cells.text(row, "framework") != command.framework) continue;
     std::optional<PowerSample> sample = read_sample(cells, row, device, conditions);
     if (!sample) continue;
@@ -133,10 +125,8 @@ PowerSamples read_samples(const GemmFitCommand& command, const GpuDeviceSpec& de
 std::vector<double> watts_of(const std::vector<PowerSample>& samples, const GpuDeviceSpec& device,
                              const DeviceEnergy& energy) {
   std::vector<double> watts;
-  watts.reserve(samples.size());
-  for (const PowerSample& sample : samples) {
+  for (const PowerSample& sample : samples)
     watts.push_back(power_of_row(sample.row, device, energy).value());
-  }
   return watts;
 }
 
@@ -236,9 +226,8 @@ std::string energy_yaml(const std::string& device, const PowerSamples& samples,
 
 }  // namespace
 
-int calibrate_power(const GemmFitCommand& command, const Session& session) {
-  const GpuCatalog catalog;
-  const GpuDeviceSpec device = catalog.load(catalog.find_device(command.device)).spec.device;
+int calibrate_power(const KernelFitCommand& command, const Session& session) {
+  const GpuDeviceSpec device = device_to_fit(command);
   const std::string plan_file =
       command.plan.empty() ? (data_root() / "calib" / "fit" / "gpu_energy_plan.yaml").string()
                            : command.plan;

@@ -1,7 +1,6 @@
-#include "model/app/command/calibrate/calibrate_transfer.hpp"
-
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -19,6 +18,7 @@
 #include "calib/validate/table_kind.hpp"
 #include "hw/spec/gpu/gpu_catalog.hpp"
 #include "hw/spec/shared/catalog.hpp"
+#include "model/app/command/calibrate/calibrate_commands.hpp"
 #include "model/app/command/calibrate/fit_output.hpp"
 #include "model/app/request/parallel_predict.hpp"
 #include "model/app/request/request_fields.hpp"
@@ -26,6 +26,7 @@
 #include "model/app/tables/kernel_batch.hpp"
 #include "model/app/tables/kernel_rows.hpp"
 #include "model/app/tables/row_parts.hpp"
+#include "model/app/terminal/options.hpp"
 #include "model/app/terminal/output.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/measured_data.hpp"
@@ -271,20 +272,16 @@ void add_transfer_command(CLI::App& calibrate, Session& session) {
       "tables as it is (fit part alone); their errors make the intervals of GPUs without.\n"
       "Example:\n"
       "  foretell calibrate transfer --table gpu_gemm.csv.gz --table gpu_attention.csv.gz");
-  command->add_option("--table", options->tables, "CSV of measured kernels; repeat for more")
+  add_repeated_option(*command, "--table", options->tables, "FILE",
+                      "CSV of measured kernels; repeat for more")
       ->transform(measured_table)
-      ->type_name("FILE")
-      ->allow_extra_args(false)
-      ->take_all()
       ->required();
-  command->add_option("-o,--output", options->output, "file (default: where the program reads it)")
-      ->type_name("FILE");
-  command->add_option("--jobs", options->jobs, "processes (default: one per processor)")
-      ->type_name("N");
+  add_option(*command, "-o,--output", options->output, "FILE",
+             "file (default: where the program reads it)");
+  add_option(*command, "--jobs", options->jobs, "N", "processes (default: one per processor)");
   add_fit_format_option(*command, options->format);
-  command->callback([options, &session] {
-    session.action = [options, &session] { return calibrate_transfer(*options, session); };
-  });
+  set_action(*command, session,
+             [options, &session] { return calibrate_transfer(*options, session); });
 }
 
 }  // namespace foretell

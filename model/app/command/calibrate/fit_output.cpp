@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 
 #include "calib/fitted/gpu/kernel_factors_library.hpp"
+#include "model/app/terminal/options.hpp"
 #include "model/app/terminal/table_output.hpp"
 #include "reports/record/csv.hpp"
 
@@ -24,8 +24,7 @@ std::string evidence_text(const FitEvidence& evidence) {
 }
 
 void add_fit_format_option(CLI::App& command, std::string& format) {
-  command.add_option("--format", format, "of what is said: table (default), json or csv")
-      ->type_name("FORM");
+  add_option(command, "--format", format, "FORM", "of what is said: table (default), json or csv");
 }
 
 FitOutput::FitOutput(const std::string& format) : format_(parse_format(format)) {

@@ -14,7 +14,7 @@
 #include "calib/fitted/gpu/kernel_factors_library.hpp"
 #include "calib/validate/interval_estimate.hpp"
 #include "hw/spec/gpu/gpu_spec.hpp"
-#include "model/app/command/calibrate/calibrate_gemm.hpp"
+#include "model/app/command/calibrate/calibrate_kernels.hpp"
 #include "model/app/command/calibrate/table_rows.hpp"
 #include "model/app/tables/kernel_rows.hpp"
 #include "model/app/terminal/session.hpp"
@@ -42,10 +42,17 @@ struct KernelTable {
   struct Sample : KernelSample {
     Row row;
   };
+  const Row& row(bool is_held_out, std::size_t index) const {
+    return (is_held_out ? held_out : fit)[index].row;
+  }
   std::string version;
   std::vector<Sample> fit;
   std::vector<Sample> held_out;
 };
+
+// Tables by name.
+template <class Row>
+using KernelTables = std::map<std::string, KernelTable<Row>>;
 
 // A table to fit, whatever its rows are.
 struct KernelFitTask {
@@ -82,6 +89,20 @@ struct KernelFitSettings {
   bool leaves_families_out = true;
 };
 
+// Calibrates a task whose rows are answered one by one: `time_of` says how long a row takes by what
+// `factors` hold at the time.
+template <class Factors, class Row, class TimeOf, class Calibrate>
+void calibrate_rows(Factors& factors, const KernelTable<Row>& table, KernelFitTask& task,
+                    const Calibrate& calibrate, const TimeOf& time_of) {
+  FieldList list;
+  fields(list, factors);
+  task.fields = &list;
+  task.predictor = [&]() -> KernelFitTask::Predict {
+    return [&](bool held_out, std::size_t i) { return time_of(table.row(held_out, i)); };
+  };
+  calibrate();
+}
+
 class KernelCalibration;
 
 // Tables of one chip after another, prepared to be fitted at once.
@@ -99,13 +120,13 @@ struct PooledTasks {
 class KernelCalibration {
  public:
   // `folder`: where the program reads factors of the kind from. UserError when there is no row.
-  KernelCalibration(const GemmFitCommand& command, const GpuDeviceSpec& device,
+  KernelCalibration(const KernelFitCommand& command, const GpuDeviceSpec& device,
                     KernelFitSettings settings, const std::filesystem::path& folder,
                     const std::string& split, const Session& session);
 
   // `prepare` gets a task with rows, fills in the rest and calls what it is given.
   template <class Row, class Prepare>
-  void run(const std::map<std::string, KernelTable<Row>>& tables, const Prepare& prepare) {
+  void run(const KernelTables<Row>& tables, const Prepare& prepare) {
     std::vector<std::string> names;
     for (const auto& [name, table] : tables) {
       if (tables.size() == 1 ||
@@ -141,7 +162,7 @@ class KernelCalibration {
   // All tables from `next` on are prepared at once, then those of the next chip, for pool().
   template <class Row, class Prepare>
   void prepare_all(const std::vector<std::string>& names, std::size_t next,
-                   const std::map<std::string, KernelTable<Row>>& tables, const Prepare& prepare) {
+                   const KernelTables<Row>& tables, const Prepare& prepare) {
     if (next == names.size()) {
       if (command_.pooled->next) {
         command_.pooled->next();
@@ -191,7 +212,7 @@ class KernelCalibration {
   FitEvidence evidence_of(KernelFitTask& task, const FactorTable& set) const;
   std::vector<std::string> load_start(KernelFitTask& task) const;
 
-  GemmFitCommand command_;
+  KernelFitCommand command_;
   GpuDeviceSpec device_;
   KernelFitSettings settings_;
   std::filesystem::path folder_;  // where the program reads factors of the kind from

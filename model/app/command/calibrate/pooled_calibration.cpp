@@ -187,7 +187,7 @@ FactorTable KernelCalibration::pooled_set(KernelFitTask& task,
 }
 
 void KernelCalibration::pool(const std::vector<PooledTasks::Member>& members) {
-  const GemmFitCommand& command = members.front().calibration->command_;
+  const KernelFitCommand& command = members.front().calibration->command_;
   PoolOptions options;
   options.mean_gives = command.pool_mean.empty() ? 0 : points("--pool-mean", command.pool_mean);
   options.ceases_below = kCeasesBelow;

@@ -1,5 +1,3 @@
-#include "model/app/command/calibrate/published_intervals.hpp"
-
 #include <fmt/format.h>
 
 #include <deque>
@@ -16,6 +14,7 @@
 #include "calib/validate/near_ratios.hpp"
 #include "calib/validate/table_kind.hpp"
 #include "model/app/command/calibrate/fit_part_rows.hpp"
+#include "model/app/command/calibrate/row_intervals.hpp"
 #include "model/app/request/device_family.hpp"
 #include "model/app/request/gpu_place.hpp"
 #include "model/app/request/gpu_request.hpp"
@@ -23,7 +22,6 @@
 #include "model/app/tables/batch_predictor.hpp"
 #include "model/app/tables/row_parts.hpp"
 #include "model/app/tables/table_request.hpp"
-#include "model/app/terminal/output.hpp"
 #include "model/base/data_root.hpp"
 #include "model/base/errors.hpp"
 #include "model/config/document.hpp"
@@ -41,7 +39,7 @@ using PublishedClasses = std::map<ClassName, std::vector<GroupSample>>;
 
 class PublishedReader {
  public:
-  PublishedReader(const PublishedIntervalOptions& options, const Session& session)
+  PublishedReader(const RowIntervalOptions& options, const Session& session)
       : options_(options),
         session_(session),
         rows_(options.table, options.where),
@@ -115,7 +113,7 @@ class PublishedReader {
     return {"network by host", by_graph};
   }
 
-  const PublishedIntervalOptions& options_;
+  const RowIntervalOptions& options_;
   const Session& session_;
   FitPartRows rows_;
   RowReader reader_;
@@ -168,8 +166,7 @@ double growth_per_octave() {
 
 }  // namespace
 
-void calibrate_published_intervals(const PublishedIntervalOptions& options,
-                                   const Session& session) {
+void calibrate_published_intervals(const RowIntervalOptions& options, const Session& session) {
   const auto classes = PublishedReader(options, session).read();
   std::string text =
       "# Intervals of unmeasured networks on GPUs, made by `foretell calibrate "
@@ -187,11 +184,7 @@ void calibrate_published_intervals(const PublishedIntervalOptions& options,
   if (text.size() == head) {
     throw UserError(options.table + ": no class has rows of two networks in the fit part");
   }
-  const fs::path path = options.output.empty()
-                            ? data_root() / "calib" / "validate" / "published_intervals.yaml"
-                            : fs::path(options.output);
-  write_text(path.string(), text);
-  session.say("foretell: intervals written to " + path.string());
+  write_intervals(options.output, "published_intervals.yaml", text, session);
 }
 
 }  // namespace foretell

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <functional>
 #include <map>
 
@@ -11,6 +10,7 @@
 #include "model/app/tables/attention_block_rows.hpp"
 #include "model/app/tables/kernel_rows.hpp"
 #include "model/app/tables/layer_table_rows.hpp"
+#include "model/app/tables/row_filter.hpp"
 #include "model/app/tables/table_request.hpp"
 #include "model/base/errors.hpp"
 #include "model/timing/gpu/gemm_library.hpp"
@@ -21,14 +21,10 @@ namespace {
 // Reads a row as what uses it does; UserError for one that it refuses.
 using Check = std::function<void(const CsvRow&)>;
 
-bool measured_has(const MeasuredTable& table, const std::string& column) {
-  return std::find(table.header.begin(), table.header.end(), column) != table.header.end();
-}
-
 // Operators of a CPU are read as the records that they were.
 Check cpu_check(const MeasuredTable& table) {
   for (const char* column : {"system", "threads"}) {
-    if (measured_has(table, column)) continue;
+    if (has_column(table.header, column)) continue;
     throw UserError(fmt::format(
         "1: no column {}: a table of operators is of GPUs, in a column gpu (`foretell list "
         "devices`), or of a CPU, in the columns system, op, dtype, threads and those of the shape, "
@@ -39,7 +35,7 @@ Check cpu_check(const MeasuredTable& table) {
 }
 
 Check operator_check(const MeasuredTable& table) {
-  if (!measured_has(table, "gpu")) return cpu_check(table);
+  if (!has_column(table.header, "gpu")) return cpu_check(table);
   return [cells = NamedCells(table.header)](const CsvRow& row) {
     const OperatorRow read = read_operator_row(cells, row);
     if (read.op->kind != OperatorKind::kPass) gemm_type(read.dtype);

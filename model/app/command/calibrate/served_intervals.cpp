@@ -1,9 +1,6 @@
-#include "model/app/command/calibrate/served_intervals.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
 #include <optional>
 #include <set>
@@ -15,23 +12,20 @@
 #include "calib/validate/table_kind.hpp"
 #include "hw/engines/engine_catalog.hpp"
 #include "model/app/command/calibrate/fit_part_rows.hpp"
+#include "model/app/command/calibrate/row_intervals.hpp"
 #include "model/app/request/intervals.hpp"
 #include "model/app/request/resolved_workload.hpp"
 #include "model/app/serving/request/recipes.hpp"
 #include "model/app/serving/request/served_runs.hpp"
 #include "model/app/tables/row_parts.hpp"
 #include "model/app/tables/serving_batch.hpp"
-#include "model/app/terminal/output.hpp"
 #include "model/app/terminal/progress.hpp"
-#include "model/base/data_root.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
 #include "reports/record/csv.hpp"
 
 namespace foretell {
 namespace {
-
-namespace fs = std::filesystem;
 
 // Entries of the file are kept within what its reader takes.
 constexpr double kWidest = 10;
@@ -49,7 +43,7 @@ using ServedClasses = std::map<ServedClass, std::vector<RatioSample>>;
 
 class ServedReader {
  public:
-  ServedReader(const ServedIntervalOptions& options, const Session& session)
+  ServedReader(const RowIntervalOptions& options, const Session& session)
       : options_(options),
         session_(session),
         rows_(options.table, options.where),
@@ -149,7 +143,7 @@ class ServedReader {
     return known->second;
   }
 
-  const ServedIntervalOptions& options_;
+  const RowIntervalOptions& options_;
   const Session& session_;
   FitPartRows rows_;
   Recipes recipes_;
@@ -177,7 +171,7 @@ std::string entry_text(const ServedClass& key, IntervalQuantity quantity,
 
 }  // namespace
 
-void calibrate_served_intervals(const ServedIntervalOptions& options, const Session& session) {
+void calibrate_served_intervals(const RowIntervalOptions& options, const Session& session) {
   ServedReader reader(options, session);
   const ServedClasses classes = reader.read();
   std::string text =
@@ -221,11 +215,9 @@ void calibrate_served_intervals(const ServedIntervalOptions& options, const Sess
                     ": no class of services (together, apart or offline, with or without experts) "
                     "has rows of two families in the fit part; an interval needs two");
   }
-  const char* const file = reader.is_offline() ? "offline_intervals.yaml" : "served_intervals.yaml";
-  const fs::path path =
-      options.output.empty() ? data_root() / "calib" / "validate" / file : fs::path(options.output);
-  write_text(path.string(), text);
-  session.say("foretell: intervals written to " + path.string());
+  write_intervals(options.output,
+                  reader.is_offline() ? "offline_intervals.yaml" : "served_intervals.yaml", text,
+                  session);
 }
 
 }  // namespace foretell

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <filesystem>
 #include <optional>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "model/app/tables/excess_times.hpp"
 #include "model/app/tables/impossible_times.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/measured_data.hpp"
 
 namespace foretell {
 namespace {
@@ -83,6 +85,18 @@ class LeftOutOfFit {
 
 }  // namespace
 
+std::string table_or(const std::string& given, const char* name) {
+  if (!given.empty()) return given;
+  const std::filesystem::path folder = measured_data_folder();
+  if (folder.empty()) {
+    throw UserError(
+        fmt::format("no measurements: give --table FILE, or let FORETELL_DATA name the folder that "
+                    "holds {}",
+                    name));
+  }
+  return (folder / name).string();
+}
+
 void take_rows(const MeasuredTable& table, const TakeRow& take, const Session& session) {
   const NamedCells cells(table.header);
   LeftOutOfFit left_out("the measurements", recognise_table(table.header, "measurements"),
@@ -132,6 +146,11 @@ Seconds measured_time(const NamedCells& cells, const CsvRow& row) {
   return Seconds(*us * kMicrosecond);
 }
 
+GpuDeviceSpec device_to_fit(const KernelFitCommand& command) {
+  const GpuCatalog catalog;
+  return catalog.load(catalog.find_device(command.device)).spec.device;
+}
+
 bool DeviceNames::is_device(const std::string& name) {
   const auto [known, is_new] = known_.emplace(name, false);
   if (is_new) {
@@ -141,7 +160,7 @@ bool DeviceNames::is_device(const std::string& name) {
   return known->second;
 }
 
-bool asks_for(const GemmFitCommand& command, DeviceNames& names, const NamedCells& cells,
+bool asks_for(const KernelFitCommand& command, DeviceNames& names, const NamedCells& cells,
               const CsvRow& row, const char* dtype) {
   const auto is_asked = [&](const std::string& asked, const char* column) {
     return asked.empty() || cells.text(row, column) == asked;

@@ -7,13 +7,18 @@
 #include <utility>
 
 #include "calib/import/read_measurements.hpp"
-#include "model/app/command/calibrate/calibrate_gemm.hpp"
+#include "hw/spec/gpu/gpu_spec.hpp"
+#include "model/app/command/calibrate/calibrate_kernels.hpp"
 #include "model/app/tables/kernel_rows.hpp"
 #include "model/app/terminal/session.hpp"
 #include "model/base/units.hpp"
 #include "reports/record/csv.hpp"
 
 namespace foretell {
+
+// The table that is given, else the one of that name among the measured data. UserError where it is
+// not known where these are.
+std::string table_or(const std::string& given, const char* name);
 
 // Takes a row; false when it is not one of those that are fitted to. UserError for a wrong cell.
 using TakeRow = std::function<bool(const NamedCells& cells, const CsvRow& row)>;
@@ -32,6 +37,9 @@ void take_rows(const MeasuredTable& table, const TakeRow& take, const Session& s
 // The measurement of a row. UserError when it is not above zero.
 Seconds measured_time(const NamedCells& cells, const CsvRow& row);
 
+// The device that the command names. UserError for one that is not known.
+GpuDeviceSpec device_to_fit(const KernelFitCommand& command);
+
 // Is a name that a table gives a GPU that of the device?
 class DeviceNames {
  public:
@@ -44,7 +52,7 @@ class DeviceNames {
 };
 
 // Is a row of the device, the library and the type that the command names? `dtype`: its column.
-bool asks_for(const GemmFitCommand& command, DeviceNames& names, const NamedCells& cells,
+bool asks_for(const KernelFitCommand& command, DeviceNames& names, const NamedCells& cells,
               const CsvRow& row, const char* dtype);
 
 // "up to 4K" by powers of eight: which rows are about as large.

@@ -10,6 +10,7 @@
 #include "model/app/command/report/report_output.hpp"
 #include "model/app/request/parallel_predict.hpp"
 #include "model/app/study/what_if/study_report.hpp"
+#include "model/app/terminal/options.hpp"
 #include "model/app/terminal/table_output.hpp"
 #include "model/base/errors.hpp"
 
@@ -128,28 +129,16 @@ void add_report_command(CLI::App& app, Session& session) {
       ->description(
           "file to write: .html, .md, .csv or .jsonl (default: standard output); with --batch a "
           "folder");
-  command
-      ->add_option("--study", options->study,
-                   "a stored study by name (default: the newest, when there is nothing else)")
-      ->type_name("NAME");
-  command->add_option("--title", options->title, "heading of the page")->type_name("TEXT");
-  command
-      ->add_option("--batch", options->batch,
-                   "a page for every result and scenario of this folder, and an index")
-      ->type_name("FOLDER");
-  command
-      ->add_option("--jobs", options->jobs,
-                   "processes for --batch and scenarios (default: one per processor)")
-      ->type_name("N");
-  command
-      ->add_option("--tolerance", options->tolerances,
-                   "of two results: P% for all fields or FIELD=P% for one; repeat for more")
-      ->allow_extra_args(false)
-      ->take_all()
-      ->type_name("TOLERANCE");
-  command->callback([options, &session] {
-    session.action = [options, &session] { return report(*options, session); };
-  });
+  add_option(*command, "--study", options->study, "NAME",
+             "a stored study by name (default: the newest, when there is nothing else)");
+  add_option(*command, "--title", options->title, "TEXT", "heading of the page");
+  add_option(*command, "--batch", options->batch, "FOLDER",
+             "a page for every result and scenario of this folder, and an index");
+  add_option(*command, "--jobs", options->jobs, "N",
+             "processes for --batch and scenarios (default: one per processor)");
+  add_repeated_option(*command, "--tolerance", options->tolerances, "TOLERANCE",
+                      "of two results: P% for all fields or FIELD=P% for one; repeat for more");
+  set_action(*command, session, [options, &session] { return report(*options, session); });
 }
 
 }  // namespace foretell

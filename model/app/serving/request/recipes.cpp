@@ -13,6 +13,7 @@
 #include "model/base/text.hpp"
 #include "model/config/document.hpp"
 #include "model/config/node_number.hpp"
+#include "model/config/node_text.hpp"
 
 namespace foretell {
 namespace {
@@ -22,11 +23,6 @@ constexpr std::int64_t kMaxTokensOfRow = 10'000'000;
 constexpr std::int64_t kMaxClientsOfRow = 1'000'000;
 constexpr std::int64_t kMaxDevicesOfRow = 10'000;
 constexpr std::int64_t kWholeTokens = 64;  // in which scripts round tokens of a step up
-
-std::string text_or_empty(const Node& node, const char* key) {
-  const Node* found = node.find(key);
-  return found == nullptr ? "" : found->as_text(key);
-}
 
 double number_in(const Node& node, const char* key) {
   const Node* found = node.find(key);
@@ -54,7 +50,7 @@ std::int64_t rounded_up(std::int64_t count, std::int64_t whole) {
 
 // A word of a file, one of `known`.
 std::string word_in(const Node& node, const char* key, const std::vector<std::string>& known) {
-  const std::string text = text_or_empty(node, key);
+  const std::string text = text_or_none(node, key);
   if (!text.empty() && std::find(known.begin(), known.end(), text) == known.end()) {
     throw UserError(fmt::format("{}: {}: '{}' is not known; one of {}", node.where(), key, text,
                                 join(known, ", ")));
@@ -83,14 +79,14 @@ Recipes Recipes::load() {
   recipes.laboratory_ = laboratory.required("dump", "laboratory").as_text("dump");
   recipes.laboratory_requests_ = whole_in(laboratory, "requests_per_client");
   recipes.requests_per_client_ = whole_in(root, "requests_per_client");
-  recipes.warmed_since_ = text_or_empty(root, "warmed_since");
+  recipes.warmed_since_ = text_or_none(root, "warmed_since");
   for (const Node& node : root.required("releases", "").items) {
     node.only_keys({"framework", "since", "engine"}, "releases");
-    recipes.releases_.push_back({text_or_empty(node, "framework"), text_or_empty(node, "since"),
-                                 text_or_empty(node, "engine")});
+    recipes.releases_.push_back({text_or_none(node, "framework"), text_or_none(node, "since"),
+                                 text_or_none(node, "engine")});
   }
   for (const Node& node : root.required("layer_releases", "").items) {
-    recipes.layer_below_[text_or_empty(node, "framework")] = text_or_empty(node, "below");
+    recipes.layer_below_[text_or_none(node, "framework")] = text_or_none(node, "below");
   }
   for (const Node& node : root.required("limits", "").items) {
     node.only_keys({"framework",   "laboratory",
@@ -106,22 +102,22 @@ Recipes Recipes::load() {
                     "why"},
                    "limits");
     Limits limits;
-    limits.framework = text_or_empty(node, "framework");
-    limits.laboratory = text_or_empty(node, "laboratory");
-    limits.since = text_or_empty(node, "since");
-    limits.before = text_or_empty(node, "before");
+    limits.framework = text_or_none(node, "framework");
+    limits.laboratory = text_or_none(node, "laboratory");
+    limits.since = text_or_none(node, "since");
+    limits.before = text_or_none(node, "before");
     limits.max_tokens = whole_in(node, "max_tokens");
     limits.max_tokens_per_input = whole_in(node, "max_tokens_per_input");
     limits.kv_fraction = number_in(node, "kv_fraction");
     limits.isl = whole_in(node, "isl");
     limits.osl = whole_in(node, "osl");
-    limits.start = text_or_empty(node, "start");
+    limits.start = text_or_none(node, "start");
     limits.set = texts_in(node, "set");
-    limits.precision = text_or_empty(node, "precision");
-    limits.network = text_or_empty(node, "network");
-    limits.gpu = text_or_empty(node, "gpu");
-    limits.mode = text_or_empty(node, "mode");
-    limits.kv_dtype = text_or_empty(node, "kv_dtype");
+    limits.precision = text_or_none(node, "precision");
+    limits.network = text_or_none(node, "network");
+    limits.gpu = text_or_none(node, "gpu");
+    limits.mode = text_or_none(node, "mode");
+    limits.kv_dtype = text_or_none(node, "kv_dtype");
     limits.concurrency_below = whole_in(node, "concurrency_below");
     limits.gpus_below = whole_in(node, "gpus_below");
     limits.moe_ep = whole_in(node, "moe_ep");
@@ -131,7 +127,7 @@ Recipes Recipes::load() {
   recipes.read_places(root.required("places", ""));
   const Node& separate = root.required("separate_workers", "");
   separate.only_keys({"spread_experts", "why", "source"}, "separate_workers");
-  recipes.spread_experts_ = text_or_empty(separate, "spread_experts") == "yes";
+  recipes.spread_experts_ = text_or_none(separate, "spread_experts") == "yes";
   recipes.read_splits(root.required("splits", ""));
   return recipes;
 }
@@ -144,11 +140,11 @@ void Recipes::read_splits(const Node& section) {
                    "splits");
     Split split;
     split.framework = node.required("framework", "splits").as_text("framework");
-    split.network = text_or_empty(node, "network");
-    split.gpu = text_or_empty(node, "gpu");
-    split.precision = text_or_empty(node, "precision");
-    split.since = text_or_empty(node, "since");
-    split.before = text_or_empty(node, "before");
+    split.network = text_or_none(node, "network");
+    split.gpu = text_or_none(node, "gpu");
+    split.precision = text_or_none(node, "precision");
+    split.since = text_or_none(node, "since");
+    split.before = text_or_none(node, "before");
     split.workers = word_in(node, "workers", {"all", "prefill", "decode"});
     if (split.workers.empty()) split.workers = "all";
     split.isl = whole_in(node, "isl");

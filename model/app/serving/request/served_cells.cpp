@@ -9,6 +9,7 @@
 #include "model/base/errors.hpp"
 #include "model/base/measured_data.hpp"
 #include "model/base/text.hpp"
+#include "model/config/node_text.hpp"
 
 namespace foretell {
 namespace {
@@ -32,19 +33,7 @@ ServedNames served_names(const Node& root, const char* section) {
 
 std::vector<std::string> texts_in(const Node& node, const char* key) {
   const Node* found = node.find(key);
-  if (found == nullptr) return {};
-  if (!found->is_list()) return {found->as_text(key)};
-  std::vector<std::string> texts;
-  for (const Node& one : found->items) texts.push_back(one.as_text(key));
-  return texts;
-}
-
-const std::string& looked_up(const ServedNames& names, const char* what, const std::string& name) {
-  const auto found = names.find(name);
-  if (found != names.end()) return found->second;
-  std::vector<std::string> known;
-  for (const auto& [key, value] : names) known.push_back(key);
-  throw unknown_name(what, name, known);
+  return found == nullptr ? std::vector<std::string>() : texts_at(*found, key);
 }
 
 std::string network_key(const ServedNames& networks, const std::string& network,

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "model/base/looked_up.hpp"
 #include "model/config/document.hpp"
 
 namespace foretell {
@@ -19,8 +20,6 @@ using ServedNames = std::map<std::string, std::string>;
 ServedNames served_names(const Node& root, const char* section);
 // The texts below a key that holds one or several; none where it is missing.
 std::vector<std::string> texts_in(const Node& node, const char* key);
-// UserError with the nearest for a name that is not among them; `what` is its column.
-const std::string& looked_up(const ServedNames& names, const char* what, const std::string& name);
 
 // The key of a network in `networks`: "NAME PRECISION" where files differ by precision and it
 // stands there, else its name.
