@@ -105,6 +105,7 @@ class SystemSearch {
         commands_(LaunchCommands::load()) {
     Request priced;
     priced.system = system_;
+    priced.set = request.service.machine.set;
     price_ = family_of(system_).prices(priced).at(kOnDemand);
     const ModelConfig model = WorkloadLibrary().load(request.service.machine.workload);
     network_ = published_name(model, request.service.machine.workload);

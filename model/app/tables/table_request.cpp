@@ -236,8 +236,8 @@ std::vector<std::string> unread_columns(const CsvRow& header) {
       constexpr std::size_t kTelling = 5;  // shorter words begin too many others
       const std::string own = letters_of(column_of(field));
       if (*field.option == '\0' || own.size() < kTelling || !starts_with(letters, own)) continue;
-      texts.push_back(fmt::format("column '{}' is not read; nearest is '{}'", name,
-                                  column_of(field)));
+      texts.push_back(
+          fmt::format("column '{}' is not read; nearest is '{}'", name, column_of(field)));
       break;
     }
   }

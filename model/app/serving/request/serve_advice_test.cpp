@@ -95,6 +95,24 @@ TEST(ServeAdvice, GivesNoCostOfWhichAPartIsUnknown) {
   EXPECT_GT(served(request).summary.cost_usd_per_million.value_or(0), 0);
 }
 
+// As of single calls: a price that is given counts, and a machine that is changed has none.
+TEST(ServeAdvice, CostsAreThoseOfTheMachineAsItIsSet) {
+  for (const char* system : {"inf2.xlarge", "g6.xlarge"}) {
+    ServeRequest request = asked(system, "Llama-3.2-1B", 1);
+    request.machine.set = {"system.price.on_demand=1 USD/h"};
+    const double once = served(request).summary.cost_usd_per_million.value_or(0);
+    request.machine.set = {"system.price.on_demand=3 USD/h"};
+    EXPECT_NEAR(served(request).summary.cost_usd_per_million.value_or(0), 3 * once,
+                1e-9 + 1e-6 * once)
+        << system;
+    EXPECT_GT(once, 0) << system;
+    request.machine.set = {"device.hbm.bandwidth=1 TB/s"};
+    const ServeRecord changed = served(request);
+    EXPECT_FALSE(changed.summary.cost_usd_per_million.has_value()) << system;
+    EXPECT_THAT(changed.context.notes, Contains(HasSubstr("no cost: the published price")));
+  }
+}
+
 TEST(ServeAdvice, SaysThatWorkersTakeSeveralSystems) {
   ServeRequest request = asked("h100-sxm", "Llama-3.1-8B", 0);
   request.prefill = "tp=1,workers=1";
