@@ -113,6 +113,25 @@ TEST(ServeAdvice, CostsAreThoseOfTheMachineAsItIsSet) {
   }
 }
 
+// However fast the machine is, no more is answered than comes; clients that wait send more.
+TEST(ServeAdvice, AnOpenLoadIsAnsweredNoFasterThanItComes) {
+  ServeRequest request = asked("h100-sxm", "Llama-3.2-1B", 1);
+  request.requests = 100;
+  const auto ratio_of = [&](const char* name, double value) {
+    return served(request).summary.interval80.at(name).high / value;
+  };
+  const double closed = ratio_of("requests_per_s", served(request).summary.requests_per_s);
+  request.concurrency = 0;
+  request.rate = 1;
+  request.arrivals = "uniform";
+  const ServeSummary open = served(request).summary;
+  const double high = open.interval80.at("requests_per_s").high;
+  EXPECT_GT(closed, 1.2);
+  EXPECT_GE(high, open.requests_per_s);
+  EXPECT_LT(high, 1.2 * request.rate);  // a deviation of 100 that are drawn is a tenth of them
+  EXPECT_NEAR(open.interval80.at("output_tokens_per_s").high, 4 * high, 1e-6);
+}
+
 TEST(ServeAdvice, SaysThatWorkersTakeSeveralSystems) {
   ServeRequest request = asked("h100-sxm", "Llama-3.1-8B", 0);
   request.prefill = "tp=1,workers=1";
