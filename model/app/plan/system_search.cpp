@@ -103,9 +103,8 @@ class SystemSearch {
         promises_(parse_promises(request.service.slo)),
         load_(load_of(request.service)),
         commands_(LaunchCommands::load()) {
-    Request priced;
+    Request priced = request.service.machine;
     priced.system = system_;
-    priced.set = request.service.machine.set;
     price_ = family_of(system_).prices(priced).at(kOnDemand);
     const ModelConfig model = WorkloadLibrary().load(request.service.machine.workload);
     network_ = published_name(model, request.service.machine.workload);

@@ -56,7 +56,7 @@ MachineSet split_machine_set(const Request& request);
 struct MachineParts {
   std::string name;  // of one: "core", "GPU"
   int available = 0;
-  // Name of a system of so many of them, "" where there is none; may be empty.
+  // Name of a system with this number of them, "" where there is none; may be empty.
   std::function<std::string(std::int64_t)> system_of = {};
 };
 
