@@ -53,6 +53,38 @@ bool fits(const TableLayout& layout, const CsvRow& header) {
   });
 }
 
+bool has_name(const CsvRow& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// The kind of which least is missing, and what that is, "; nearest is models, without system", and
+// which columns are to be in lower case; "" where the header has less than half of the columns of
+// each.
+std::string nearest_kind(const CsvRow& header) {
+  CsvRow lower;
+  for (const std::string& column : header) lower.push_back(to_lower(column));
+  const TableLayout* nearest = nullptr;
+  std::vector<std::string> missing;
+  for (const TableLayout& layout : table_layouts()) {
+    std::vector<std::string> absent;
+    for (const std::string& column : layout.required) {
+      if (!has_name(lower, column)) absent.push_back(column);
+    }
+    const bool is_near = 2 * absent.size() <= layout.required.size();
+    if (!is_near || (nearest != nullptr && absent.size() >= missing.size())) continue;
+    nearest = &layout;
+    missing = std::move(absent);
+  }
+  if (nearest == nullptr) return "";
+  std::vector<std::string> renamed;
+  for (std::size_t i = 0; i < header.size(); ++i) {
+    if (header[i] != lower[i] && has_name(nearest->required, lower[i]))
+      renamed.push_back(header[i] + " as " + lower[i]);
+  }
+  return "; nearest is " + nearest->name + (missing.empty() ? "" : ", without ") +
+         join(missing, ", ") + (renamed.empty() ? "" : "; write ") + join(renamed, ", ");
+}
+
 }  // namespace
 
 const std::vector<TableLayout>& table_layouts() {
@@ -137,7 +169,7 @@ const TableLayout& recognise_table(const CsvRow& header, const std::string& path
   }
   const bool is_one = header.size() == 1 && header[0].find_first_of(";\t") != std::string::npos;
   const char* const separator = is_one ? " (columns are separated by commas)" : "";
-  throw UserError(path + ":1: the header fits no kind of table" + separator +
+  throw UserError(path + ":1: the header fits no kind of table" + separator + nearest_kind(header) +
                   "; a kind is recognised by its columns:" + kinds);
 }
 

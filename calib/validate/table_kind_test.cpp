@@ -47,6 +47,20 @@ TEST(TableKind, AnUnknownHeaderNamesWhatIsExpected) {
   EXPECT_THAT(message, testing::HasSubstr("\n  gemm: gpu, dtype, m, n, k"));
 }
 
+TEST(TableKind, AHeaderThatAlmostFitsSaysWhatIsMissing) {
+  const auto refused = [](const CsvRow& header) {
+    return message_of<UserError>([&] { recognise_table(header, "t.csv"); });
+  };
+  EXPECT_THAT(refused({"sytem", "workload"}),
+              testing::HasSubstr("; nearest is models, without system; a kind"));
+  EXPECT_THAT(refused({"gpu", "dtype", "M", "n", "k"}),
+              testing::HasSubstr("; nearest is gemm; write M as m; a kind"));
+  EXPECT_THAT(refused({"System", "Workload", "team"}),
+              testing::HasSubstr(
+                  "; nearest is models; write System as system, Workload as workload; a kind"));
+  EXPECT_THAT(refused({"a", "b"}), testing::HasSubstr("fits no kind of table; a kind"));
+}
+
 TEST(TableKind, EveryKindEndsInStatusAndMessage) {
   for (const TableLayout& layout : table_layouts()) {
     ASSERT_GE(layout.added.size(), 2U) << layout.name;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace foretell {
 namespace {
@@ -117,6 +118,17 @@ std::vector<Seconds> times_at(const ServiceResult& result, ServedTime which,
 double output_tokens_per_s(const ServiceResult& result) {
   const Window window = window_of(result);
   return window.time > Seconds(0) ? window.tokens / window.time.value() : 0;
+}
+
+double arrival_limit(const ServiceResult& result, bool by_chance) {
+  const Window window = window_of(result);
+  const auto first = static_cast<std::size_t>(result.warm_up);
+  if (first >= result.requests.size()) return std::numeric_limits<double>::infinity();
+  const Seconds coming = result.last_arrival - result.requests[first].arrival;
+  if (coming <= Seconds(0)) return std::numeric_limits<double>::infinity();
+  constexpr double kUpTo90Percent = 1.2816;  // of a normal distribution, in standard deviations
+  const double more = by_chance ? 1 + kUpTo90Percent / std::sqrt(window.requests) : 1;
+  return std::max(1.0, window.time / coming * more);
 }
 
 double requests_per_s(const ServiceResult& result) {

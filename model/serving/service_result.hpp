@@ -134,4 +134,9 @@ std::vector<Seconds> times_at(const ServiceResult& result, ServedTime which,
 double output_tokens_per_s(const ServiceResult& result);
 double requests_per_s(const ServiceResult& result);
 
+// By which factor the rates of an open load could be higher, were the machine infinitely fast:
+// requests are answered as they come. `by_chance`: arrivals are drawn, and more come in one run of
+// ten. Infinite where all come at once.
+double arrival_limit(const ServiceResult& result, bool by_chance);
+
 }  // namespace foretell

@@ -1,6 +1,7 @@
 #include "workloads/ir/precision.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
@@ -59,6 +60,17 @@ DType type_for(const PrecisionPolicy& policy, const Graph& graph, TensorId place
       break;
   }
   return policy.vector;
+}
+
+// What frameworks and checkpoints call a type, by its name here.
+const std::map<std::string, std::string>& other_names() {
+  static const std::map<std::string, std::string> kNames = {
+      {"bfloat16", "bf16"},    {"float16", "fp16"},       {"half", "fp16"},
+      {"float32", "fp32"},     {"float", "fp32"},         {"tensorfloat32", "tf32"},
+      {"e4m3", "fp8"},         {"float8", "fp8"},         {"fp8_e4m3", "fp8"},
+      {"w8a8", "int8"},        {"w8a16", "int8-weights"}, {"w4a16", "int4-weights"},
+      {"awq", "int4-weights"}, {"gptq", "int4-weights"},  {"int4", "int4-weights"}};
+  return kNames;
 }
 
 bool is_index(DType type) {
@@ -139,6 +151,11 @@ const PrecisionPolicy& find_precision(std::string_view given) {
     throw UserError("unknown data type '" + name +
                     "': type 'nvfp4', FP4 with a scale for 16 elements each, or 'mxfp4-weights', "
                     "weights in FP4 with a scale for 32 elements each");
+  }
+  const auto meant = other_names().find(name);
+  if (meant != other_names().end()) {
+    throw UserError("unknown data type '" + name + "': type '" + meant->second + "', " +
+                    find_precision(meant->second).description);
   }
   throw unknown_name("data type or precision policy", name, names);
 }

@@ -96,6 +96,8 @@ TEST(Precision, UnknownPoliciesAreTaught) {
   };
   EXPECT_THAT(message_of("cfp8"), HasSubstr("type 'fp8'"));
   EXPECT_THAT(message_of("bf16-matmull"), HasSubstr("nearest is 'bf16-matmul'"));
+  EXPECT_THAT(message_of("bfloat16"), HasSubstr("type 'bf16', everything in BF16"));
+  EXPECT_THAT(message_of("AWQ"), HasSubstr("type 'int4-weights'"));
   EXPECT_THAT(message_of("quantised"), HasSubstr("there are: int8, int8-datasheet"));
 }
 

@@ -18,8 +18,8 @@ _foretell() {
     --workload) kind=workloads ;;
     --dtype) kind=dtypes ;;
     show) kind="systems workloads" ;;
-    list) COMPREPLY=($(compgen -W "systems devices workloads dtypes operators factors options metrics" -- "$word")); return ;;
-    --format) COMPREPLY=($(compgen -W "table json csv" -- "$word")); return ;;
+    list) COMPREPLY=($(compgen -W "systems devices workloads architectures dtypes operators factors options metrics" -- "$word")); return ;;
+    --format) COMPREPLY=($(compgen -W "table json csv md tsv" -- "$word")); return ;;
     --factors|--trace|--store|-o|--output|predict|validate|report|diff) COMPREPLY=($(compgen -f -- "$word")); return ;;
   esac
   if [[ -n "$kind" ]]; then

@@ -75,7 +75,8 @@ bool is_number_column(const std::string& name) {
   return kNumbers.count(name) > 0;
 }
 
-// A row as a JSON object on a line of its own: predictions are numbers, null where there is none;
+// A row as a JSON object on a line of its own: predictions are numbers or words, null where there
+// is none;
 // what passed through, the first `passed` cells, is text, but for columns of numbers that are
 // known.
 std::string json_line(const CsvRow& header, std::size_t passed, const CsvRow& cells,
@@ -83,10 +84,12 @@ std::string json_line(const CsvRow& header, std::size_t passed, const CsvRow& ce
   std::string line = "{";
   for (std::size_t i = 0; i < cells.size(); ++i) {
     line += (i > 0 ? "," : "") + json_text(header[i]) + ":";
-    const bool is_number = i >= passed && header[i] != "status" && header[i] != "message";
+    const bool is_added = i >= passed && header[i] != "status" && header[i] != "message";
     const auto value = prediction.values.find(header[i]);
-    if (!is_number) {
+    if (!is_added) {
       line += is_number_column(header[i]) ? json_number_or_text(cells[i]) : json_text(cells[i]);
+    } else if (prediction.texts.count(header[i]) > 0) {
+      line += json_text(cells[i]);
     } else {
       line += value == prediction.values.end() ? "null" : to_text(value->second);
     }
@@ -150,6 +153,8 @@ int predict_table(const PredictOptions& options, const Session& session) {
       batch.finish();
     };
     if (layout.kind == TableKind::kModels) {
+      for (const std::string& text : unread_columns(table.header()))
+        session.say("foretell: " + text);
       const RowReader reader(layout, table.header(), defaults);
       predict_rows(BatchPredictor(reader, session.predict, jobs, sink, show));
     } else if (layout.kind == TableKind::kServing) {

@@ -99,7 +99,8 @@ void show_area(const SystemSheet& sheet, const ShowOptions& options, const Sessi
       die_area(sheet.facts.device, sheet.facts.parameters, {options.node, options.hbm});
   if (!area) {
     throw UserError(options.name + ": nothing is published of the dies of " + sheet.name +
-                    ", so there is no area; leave --area out");
+                    ", so there is no area; leave --area out, or change a device that has one "
+                    "by --set");
   }
   const Format format = parse_format(options.output.format);
   const std::string heading = format == Format::kTable ? area_heading(sheet, *area) : "";

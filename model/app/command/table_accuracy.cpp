@@ -149,6 +149,8 @@ class TableComparison {
       question_.progress ? question_.progress(done) : progress_.update(done);
     };
     if (layout_.kind == TableKind::kModels) {
+      for (const std::string& text : unread_columns(table_.header()))
+        session_.say("foretell: " + text);
       const RowReader reader(layout_, table_.header(), row_defaults(question_.model));
       predict_rows(BatchPredictor(reader, session_.predict, question_.jobs, sink, show));
     } else if (layout_.kind == TableKind::kServing) {

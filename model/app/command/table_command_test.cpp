@@ -46,7 +46,8 @@ TEST(Predict, RowsAreJsonLinesToo) {
   const CommandResult result = run_command({"predict", table, "--format", "json"});
   EXPECT_EQ(result.code, kSuccess);
   EXPECT_THAT(result.result, AllOf(StartsWith("{\"id\":\"A\","), HasSubstr("\"remark\":\"a, b\""),
-                                   HasSubstr("\"pred_call_ms\":8,")));
+                                   HasSubstr("\"pred_call_ms\":8,"),
+                                   HasSubstr("\"pred_bottleneck\":\"tensor engine\"")));
   EXPECT_THAT(run_command({"predict", table, "--format", "table"}).result,
               HasSubstr("pred_call_ms"));
 }

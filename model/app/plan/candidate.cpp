@@ -157,6 +157,7 @@ std::string cheapest_that_holds(const Predictor& predict, const PlanRequest& req
   for (const std::string& system : candidate_systems(any)) {
     Request bare;
     bare.system = system;
+    bare.set = request.service.machine.set;
     if (!gpu_family().has_system(system)) continue;
     const double price = gpu_family().prices(bare).at(kOnDemand);
     for (const std::string& dtype : request.dtypes.empty() ? kPlannedTypes : request.dtypes) {

@@ -23,9 +23,11 @@
 namespace foretell {
 namespace {
 
-bool has_price(const std::string& system) {
+// `set`: overrides, among which a price may be.
+bool has_price(const std::string& system, const std::vector<std::string>& set = {}) {
   Request request;
   request.system = system;
+  request.set = set;
   const Prices prices = family_of(system).prices(request);
   const auto found = prices.find(kOnDemand);
   return found != prices.end() && found->second > 0;
@@ -53,11 +55,13 @@ std::vector<std::string> candidate_systems(const PlanRequest& request) {
   }
   for (const std::string& name : request.systems) {
     const std::string system = family_of(name).find_system(name);
-    if (!has_price(system)) {
-      throw UserError(fmt::format(
-          "{}: has no price in hw/systems, and a plan is judged by cost; name an instance that has "
-          "one (`foretell list systems`), or a file of your own with price_usd_per_hour",
-          system));
+    if (!has_price(system, request.service.machine.set)) {
+      throw UserError(
+          fmt::format("{}: has no price in hw/systems, and a plan is judged by cost; give one with "
+                      "--set 'system.price.on_demand=… USD/h', or name an instance that has one "
+                      "(`foretell list "
+                      "systems`)",
+                      system));
     }
     if (std::find(systems.begin(), systems.end(), system) == systems.end()) {
       systems.push_back(system);

@@ -156,6 +156,13 @@ TEST(Plan, WrongQuestionsSayWhatToType) {
   EXPECT_THAT(message([](PlanRequest& r) { r.systems = {"h100-sxm"}; }), HasSubstr("no price"));
 }
 
+TEST(Plan, AMachineWithoutAPriceMayBeGivenOne) {
+  PlanRequest request = example();
+  request.systems = {"h100-sxm"};
+  request.service.machine.set = {"system.price.on_demand=2.5 USD/h"};
+  EXPECT_THAT(candidate_systems(request), ElementsAre("h100-sxm"));
+}
+
 TEST(Plan, EnginesAreTriedWhereTheyRun) {
   PlanRequest request = example();
   EXPECT_THAT(engines_for(request, "inf2.xlarge"), ElementsAre("neuron"));

@@ -103,7 +103,7 @@ class SystemSearch {
         promises_(parse_promises(request.service.slo)),
         load_(load_of(request.service)),
         commands_(LaunchCommands::load()) {
-    Request priced;
+    Request priced = request.service.machine;
     priced.system = system_;
     price_ = family_of(system_).prices(priced).at(kOnDemand);
     const ModelConfig model = WorkloadLibrary().load(request.service.machine.workload);

@@ -65,6 +65,9 @@ std::vector<Parameter> DeviceFamily::parameters(const Request& request) const {
 Prices DeviceFamily::prices(const Request& request) const {
   Request bare;
   bare.system = request.system;
+  for (const std::string& one : request.set) {
+    if (starts_with(trim(one), "system.price.")) bare.set.push_back(one);
+  }
   return sheet(bare).facts.prices;
 }
 

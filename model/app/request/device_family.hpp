@@ -80,7 +80,9 @@ class DeviceFamily {
   // The parameters of the system of a request, with its overrides and factors.
   virtual std::vector<Parameter> parameters(const Request& request) const;
   virtual std::vector<ImprovedPart> improved_parts(const Request& request) const = 0;
-  Prices prices(const Request& request) const;  // without overrides
+  // Of the system by itself: those that are published, or given with --set system.price.…, whatever
+  // else is overridden.
+  Prices prices(const Request& request) const;
 
  private:
   // A request that check_request() and the list of fields let pass.

@@ -195,8 +195,25 @@ TEST(GpuLaws, AMeasuredBoardHoldsItsClock) {
   Request request = bert_on_h100();
   request.batch = 64;
   const double file = gpu_call_of(request);
+  const double drawn = *predict(request).summary.watts;
   request.set = {"device.power_watts=1000 W"};
   EXPECT_DOUBLE_EQ(gpu_call_of(request), file);
+  EXPECT_DOUBLE_EQ(*predict(request).summary.watts, drawn);
+}
+
+// Fewer watts are no gift: the clock falls, as with --power-limit.
+TEST(GpuLaws, AMeasuredBoardWithALowerLimitIsSlower) {
+  Request request = bert_on_h100();
+  request.batch = 64;
+  const double file = gpu_call_of(request);
+  request.power_limit = "400W";
+  const RunRecord limited = predict(request);
+  request.power_limit = "";
+  request.set = {"device.power_watts=400"};
+  const RunRecord lower = predict(request);
+  EXPECT_GT(lower.summary.call_s, 1.05 * file);
+  EXPECT_DOUBLE_EQ(lower.summary.call_s, limited.summary.call_s);
+  EXPECT_DOUBLE_EQ(*lower.summary.watts, *limited.summary.watts);
 }
 
 TEST(GpuLaws, FactsThatFactorsStandForMoveTheResult) {
@@ -214,7 +231,7 @@ TEST(GpuLaws, FactsThatFactorsStandForMoveTheResult) {
 
 TEST(GpuLaws, AnOverrideThatCountsForNothingIsNoted) {
   Request request = bert_on_h100();
-  request.set = {"device.clock.base=1 GHz", "device.hbm.latency=1 us", "device.power_watts=100",
+  request.set = {"device.clock.base=1 GHz", "device.hbm.latency=1 us", "device.power_watts=900",
                  "device.stream_floor=9 us", "device.sustained_rate=0.5"};
   const auto notes = [&request] { return predict(request).context.notes; };
   for (const char* path :

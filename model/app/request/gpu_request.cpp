@@ -133,7 +133,11 @@ void resolve_gpus(GpuRequest& resolved) {
   }
   resolve_expert_ranks(resolved.model, "GPUs", request);
   check_two_batch(resolved.model, request);
-  share_parts({"GPU", resolved.system.spec.devices}, groups_of_copy(request), resolved);
+  const auto system_of = [&](std::int64_t gpus) {
+    const std::string name = fmt::format("{}-x{}", resolved.system.spec.device.id, gpus);
+    return GpuCatalog().has_system(name) ? name : std::string();
+  };
+  share_parts({"GPU", resolved.system.spec.devices, system_of}, groups_of_copy(request), resolved);
 }
 
 // Libraries for GPUs give every rank as many heads as the others.
@@ -163,20 +167,35 @@ double power_for(const GpuDeviceSpec& device, const std::string& type, const std
   return device.power.value() / device.matrix_rate.at(type) / each.value();
 }
 
-// Has the board less power for an operation of a type than the one that its factors of products
-// were measured on? Then it does not hold the clock of that one.
-bool has_less_power(const GpuRequest& resolved, const KernelLibrary& library) {
+// The board that the factors of products of a type were measured on; "" without factors.
+std::string measured_board(const GpuRequest& resolved, const KernelLibrary& library) {
   const std::string& factors = resolved.request.factors;
-  if (factors == "none") return false;
   const GpuDeviceSpec& device = resolved.system.spec.device;
   const std::string type(to_string(resolved.precision.matmul_compute));
-  if (device.matrix_rate.count(type) == 0) return false;
-  const std::string from =
-      choose_gemm(GpuFactorTables::of(factors)->kernels("gemm"), device, library.id, type).device;
-  const GpuDeviceSpec* measured = find_published_device(from);
+  if (factors == "none" || device.matrix_rate.count(type) == 0) return "";
+  return choose_gemm(GpuFactorTables::of(factors)->kernels("gemm"), device, library.id, type)
+      .device;
+}
+
+// Has the board less power for an operation of a type than the one that its factors of products
+// were measured on? Then it does not hold the clock of that one.
+bool has_less_power(const GpuRequest& resolved, const std::string& from) {
+  const GpuDeviceSpec& device = resolved.system.spec.device;
+  const std::string type(to_string(resolved.precision.matmul_compute));
+  const GpuDeviceSpec* measured = from.empty() ? nullptr : find_published_device(from);
   if (measured == nullptr || from == device.id || measured->matrix_rate.count(type) == 0)
     return false;
+  const std::string& factors = resolved.request.factors;
   return power_for(device, type, factors) < power_for(*measured, type, factors);
+}
+
+// Kernels of a board that was measured are as they are under the limit that it is sold with. A
+// lower one, by device.power_watts, is that of --power-limit; a higher one leaves them, and what
+// they draw, as they were measured.
+void take_limit_of_board(Request& request, const GpuDeviceSpec& published, GpuDeviceSpec& device) {
+  if (device.power < published.power && request.power_limit.empty())
+    request.power_limit = fmt::format("{:g} W", device.power.value());
+  device.power = published.power;
 }
 
 constexpr double kMega = 1e6;
@@ -281,9 +300,10 @@ void note_unread(const Request& request, GpuRequest& resolved) {
       "by what the work draws");
   note("device.hbm.latency", false,
        "bounds no time: what kernels see of it is fitted; set factors.prologue");
-  note("device.power_watts", sustained || resolved.less_power,
-       "counts with --clock sustained and for watts on a board whose kernels were measured; "
-       "--power-limit lowers the clock of the machine");
+  note(
+      "device.power_watts", sustained || resolved.less_power || resolved.power_limit > Watts(0),
+      "counts with --clock sustained, and below what the board is sold with where its kernels were "
+      "measured");
   note("device.stream_floor", streams, "counts with --launch stream");
   note("device.sustained_rate", sustained, "counts with --clock sustained");
   const bool on_vector_pipe = resolved.precision.matmul_compute == DType::kFp32;
@@ -364,8 +384,11 @@ GpuRequest resolve_gpu(const Request& request) {
   take_host_of(library, request, resolved.system.spec.device);
   take_calls_of_host(library, resolved);
   if (resolved.request.launch == "stream") resolved.launch = LaunchKind::kStream;
-  resolved.less_power = request.clock != kSustained && has_less_power(resolved, library);
+  const std::string measured = measured_board(resolved, library);
+  resolved.less_power = request.clock != kSustained && has_less_power(resolved, measured);
   resolved.sustained_clock = resolved.request.clock == kSustained;
+  if (!resolved.sustained_clock && measured == device.id)
+    take_limit_of_board(resolved.request, published_device(device), resolved.system.spec.device);
   resolve_power(resolved);
   if (!request.l2.empty()) resolved.rotated_copies = parse_l2_choice(request.l2).copies;
   resolved.heads_share_keys =

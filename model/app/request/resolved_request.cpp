@@ -80,6 +80,18 @@ void note_unknown_sdk(const Request& request, ResolvedRequest& resolved) {
       request.sdk, newest_release({factors.sdk_engine_time, factors.sdk_batched_prefill_time})));
 }
 
+// Operands of products have to be of a type that the tensor engine has.
+void check_products(const ResolvedRequest& resolved) {
+  const NeuronDeviceSpec& device = resolved.system.spec.device;
+  const std::string type(to_string(resolved.precision.matmul_compute));
+  const auto& known = device.core.tensor.cycles_per_column;
+  if (known.count(type) > 0) return;
+  std::vector<std::string> types;
+  for (const auto& [name, cycles] : known) types.push_back(name);
+  throw UserError(fmt::format("dtype: {} does not multiply in {}, as '{}' asks; it has {}",
+                              device.name, type, resolved.precision.name, join(types, ", ")));
+}
+
 }  // namespace
 
 std::shared_ptr<const Catalog> kept_catalog() {
@@ -100,6 +112,7 @@ ResolvedRequest resolve(const Request& request) {
   resolved.system = load_calibrated(request.system, options, *kept_catalog());
   note_unknown_sdk(request, resolved);
   resolved.request.system = resolved.system.spec.id;
+  check_products(resolved);
   resolve_parallelism(resolved);
   return resolved;
 }

@@ -60,6 +60,16 @@ TEST(Resolve, WhatIsStatedStays) {
   EXPECT_THAT(resolved.notes, IsEmpty());
 }
 
+TEST(Resolve, ProductsAreOfTypesThatTheTensorEngineHas) {
+  Request request = bert();
+  request.dtype = "int8-datasheet";
+  EXPECT_EQ(error_of(request), "(no error)");
+  request.system = "trn2.48xlarge";
+  EXPECT_EQ(error_of(request),
+            "dtype: AWS Trainium2 does not multiply in int8, as 'int8-datasheet' asks; it has "
+            "bf16, fp16, fp32, fp8, tf32");
+}
+
 TEST(Resolve, CoresLimitTheCopies) {
   Request request = bert();
   request.cores = 1;

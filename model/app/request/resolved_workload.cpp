@@ -241,11 +241,12 @@ int share_parts(const MachineParts& parts, int ways, ResolvedWorkload& resolved)
   const int usable = request.cores > 0 ? request.cores : parts.available;
   const int copies = request.dp > 0 ? request.dp : 1;
   if (per_copy * copies > usable) {
-    throw UserError(
-        fmt::format("{} {} of {} {}{} {} {} {}s, but {} has {}; {}, or name a larger system",
-                    copies, copies == 1 ? "copy" : "copies", per_copy, parts.name,
-                    per_copy == 1 ? "" : "s", copies == 1 ? "needs" : "need", per_copy * copies,
-                    parts.name, request.system, usable, what_to_lower(request)));
+    const std::string larger = parts.system_of ? parts.system_of(per_copy * copies) : "";
+    throw UserError(fmt::format(
+        "{} {} of {} {}{} {} {} {}s, but {} has {}; {}, or name a larger system{}{}", copies,
+        copies == 1 ? "copy" : "copies", per_copy, parts.name, per_copy == 1 ? "" : "s",
+        copies == 1 ? "needs" : "need", per_copy * copies, parts.name, request.system, usable,
+        what_to_lower(request), larger.empty() ? "" : ", as --on ", larger));
   }
   if (request.dp == 0) request.dp = default_copies(usable, static_cast<int>(per_copy));
   resolved.serving = Serving{request.batch, request.dp, request.in_flight};

@@ -2,6 +2,8 @@
 // machine is looked at. Families of devices add theirs (resolved_device.hpp).
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -54,6 +56,8 @@ MachineSet split_machine_set(const Request& request);
 struct MachineParts {
   std::string name;  // of one: "core", "GPU"
   int available = 0;
+  // Name of a system with this number of them, "" where there is none; may be empty.
+  std::function<std::string(std::int64_t)> system_of = {};
 };
 
 // "lower --dp or --tp or --cp": what makes the copies of a request smaller or fewer.

@@ -53,6 +53,24 @@ bool is_condition(const std::string& column) {
   return !is_time && column != "power_w" && kOthers.count(column) == 0;
 }
 
+std::string measured_names(const TableLayout& layout) {
+  std::vector<std::string> names;
+  for (const MeasuredColumn& column : layout.measured) {
+    if (names.empty() || names.back() != column.measured) names.push_back(column.measured);
+  }
+  return join(names, ", ");
+}
+
+// A latency in another unit than the one that is compared, and the command that converts it.
+std::string other_unit_of(const TableLayout& layout, const CsvRow& header) {
+  const std::string ours = layout.measured.front().measured;
+  for (const char* name : {"latency_ms", "latency_s", "latency_ns"}) {
+    if (ours == "latency_us" && has_column(header, name))
+      return std::string("; `foretell calibrate import` converts ") + name;
+  }
+  return "";
+}
+
 }  // namespace
 
 SampleCollector::SampleCollector(const TableLayout& layout, const CsvRow& header,
@@ -90,7 +108,9 @@ SampleCollector::SampleCollector(const TableLayout& layout, const CsvRow& header
   const char* const network = has_column(header, "workload") ? "workload" : "model";
   if (layout.kind == TableKind::kModels) network_ = find_column(header, network);
   if (measured_.empty()) {
-    throw UserError("the table has none of the measured columns of its kind; nothing to compare");
+    throw UserError("the table has none of the measured columns of its kind (" + layout.name +
+                    ": " + measured_names(layout) + "); nothing to compare" +
+                    other_unit_of(layout, header));
   }
 }
 

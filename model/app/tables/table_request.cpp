@@ -46,6 +46,10 @@ std::string square_side(const std::string& text) {
       "' is not allowed; it must be one number of pixels or two equal ones, as 224x224");
 }
 
+const char* column_of(const RequestField& field) {
+  return *field.column == '\0' ? field.key : field.column;
+}
+
 // Whether a column says anything in this phase.
 bool applies(const RequestField& field, const std::string& phase) {
   if (phase == kDecode) return field.phases != (kForwardPhase | kTrainingPhase);
@@ -150,7 +154,7 @@ void read_lengths(const CellMap& cells, Request& request) {
   }
   if (phase == kTrainStep) request.phase = phase;
   for (const RequestField& field : request_fields()) {
-    const char* column = *field.column == '\0' ? field.key : field.column;
+    const char* column = column_of(field);
     std::string text = cell(cells, column);
     const bool is_phase = std::string_view(field.key) == "phase";
     if (text.empty() || is_phase || *field.option == '\0' || !applies(field, phase)) continue;
@@ -183,13 +187,70 @@ std::string read_engine(const CellMap& cells) {
       "output_len");
 }
 
+// "Seq-Len" as "seqlen".
+std::string letters_of(std::string_view name) {
+  std::string letters = to_lower(std::string(trim(name)));
+  const auto is_joint = [](char c) { return c == '_' || c == '-' || c == ' '; };
+  letters.erase(std::remove_if(letters.begin(), letters.end(), is_joint), letters.end());
+  return letters;
+}
+
+// What a column is called here, by the name of its option or key; "" for others.
+std::string meant_column(const std::string& name) {
+  const std::string letters = letters_of(name);
+  if (letters == "dtype" || letters == "precision") return "compute_dtype";
+  for (const RequestField& field : request_fields()) {
+    if (*field.option == '\0') continue;
+    for (const char* own : {column_of(field), field.option, field.key}) {
+      if (letters == letters_of(own)) return column_of(field);
+    }
+  }
+  return "";
+}
+
+bool has_name(const CsvRow& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+bool states_requests(const CsvRow& header) {
+  return has_name(header, "system") && has_name(header, "workload");
+}
+
 }  // namespace
+
+CsvRow meant_columns(CsvRow header) {
+  for (std::string& name : header) {
+    const std::string column = meant_column(name);
+    if (!column.empty() && !has_name(header, column)) name = column;
+  }
+  return header;
+}
+
+std::vector<std::string> unread_columns(const CsvRow& header) {
+  std::vector<std::string> texts;
+  if (!states_requests(header)) return texts;
+  for (const std::string& name : header) {
+    if (!meant_column(name).empty()) continue;
+    const std::string letters = letters_of(name);
+    for (const RequestField& field : request_fields()) {
+      constexpr std::size_t kTelling = 5;  // shorter words begin too many others
+      const std::string own = letters_of(column_of(field));
+      if (*field.option == '\0' || own.size() < kTelling || !starts_with(letters, own)) continue;
+      texts.push_back(
+          fmt::format("column '{}' is not read; nearest is '{}'", name, column_of(field)));
+      break;
+    }
+  }
+  return texts;
+}
 
 RowReader::RowReader(const TableLayout& layout, const CsvRow& header, Request defaults)
     : layout_(layout),
       columns_(header),
       published_(PublishedRows::load(header)),
-      defaults_(std::move(defaults)) {}
+      defaults_(std::move(defaults)) {
+  if (!published_ && states_requests(header)) columns_ = meant_columns(header);
+}
 
 CellMap RowReader::cells_of(const CsvRow& row) const {
   CellMap cells;

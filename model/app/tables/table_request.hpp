@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "calib/validate/table_kind.hpp"
 #include "model/app/request/prediction.hpp"
@@ -12,6 +13,15 @@
 #include "reports/record/run_record.hpp"
 
 namespace foretell {
+
+// The header of a table of models with what options, studies and records call a column under its
+// name here: "seq" is seq_len, "dtype" compute_dtype, "input-len" input_len. A name stays where the
+// header has the other one as well.
+CsvRow meant_columns(CsvRow header);
+
+// Columns of a table of models that no row is read from, though their name is almost that of one
+// which is: "column 'batchsize' is not read; nearest is 'batch'".
+std::vector<std::string> unread_columns(const CsvRow& header);
 
 // Reads rows of one header. Cells that are empty are not stated; columns that are not known are
 // left alone. Rows that name their software are published ones (published_rows.hpp).

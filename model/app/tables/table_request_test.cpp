@@ -29,6 +29,25 @@ TEST(RowReader, WeightsOfEightBitsMakeAPolicyAndWiderOnesAreConverted) {
   EXPECT_EQ(dtype_of_row("", ""), "");  // not stated
 }
 
+// What options, studies and records call a column, and what plainly means one.
+TEST(RowReader, ColumnsMayHaveTheNamesOfOptions) {
+  const CsvRow header = {"system", "workload", "dtype", "seq", "Batch", "in-flight", "team"};
+  const RowReader reader(recognise_table(header, "t.csv"), header, Request());
+  const Request request =
+      reader.request({"inf2.xlarge", "bert-base-uncased", "fp32", "64", "8", "4", "search"});
+  EXPECT_EQ(request.dtype, "fp32");
+  EXPECT_EQ(request.seq_len, 64);
+  EXPECT_EQ(request.batch, 8);
+  EXPECT_EQ(request.in_flight, 4);
+  EXPECT_THAT(meant_columns({"dtype", "compute_dtype"}), ElementsAre("dtype", "compute_dtype"));
+}
+
+TEST(RowReader, AColumnThatIsAlmostAnotherIsNamed) {
+  EXPECT_THAT(unread_columns({"system", "workload", "batchsize", "seq", "team", "dtype"}),
+              ElementsAre("column 'batchsize' is not read; nearest is 'batch'"));
+  EXPECT_THAT(unread_columns({"gpu", "dtype", "m", "n", "k", "batchsize"}), IsEmpty());
+}
+
 TEST(RowReader, WeightsThatAreNotModelledAreRefused) {
   EXPECT_THAT(message_of<UserError>([] { dtype_of_row("zzz", "bf16"); }),
               HasSubstr("weight_dtype: "));

@@ -39,7 +39,7 @@ ElementType element_type(DType type) {
     case DType::kBool:
       break;
   }
-  throw UserError("NeuronCore-v2 does not compute in " + std::string(to_string(type)) +
+  throw UserError("NeuronCores do not compute in " + std::string(to_string(type)) +
                   "; use bf16, fp16, fp8 or fp32");
 }
 

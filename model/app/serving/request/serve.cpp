@@ -450,22 +450,22 @@ class Server {
       add(name("e2e"), summary.e2e_s.*one.value, IntervalQuantity::kCall);
     }
     const Interval call = interval_of(IntervalQuantity::kCall);
-    for (const auto& [name, value] :
-         {std::pair<const char*, double>{"output_tokens_per_s", summary.output_tokens_per_s},
-          {"requests_per_s", summary.requests_per_s}}) {
-      summary.interval80[name] = {value / call.high, value / call.low};
-    }
+    double faster = 1 / call.low;
+    if (!load_.is_closed()) faster = std::min(faster, arrival_limit(result, load_.trace.empty()));
+    const double tokens = summary.output_tokens_per_s;
+    summary.interval80["output_tokens_per_s"] = {tokens / call.high, tokens * faster};
+    const double requests = summary.requests_per_s;
+    summary.interval80["requests_per_s"] = {requests / call.high, requests * faster};
     if (summary.goodput_per_s) {
       const Interval ttft = interval_of(IntervalQuantity::kTtft);
       const Interval tpot = interval_of(IntervalQuantity::kTpot);
       summary.interval80["goodput_per_s"] = {
           goodput_of(result, promises_, {ttft.high, tpot.high, call.high}),
-          goodput_of(result, promises_, {ttft.low, tpot.low, call.low})};
+          std::min(goodput_of(result, promises_, {ttft.low, tpot.low, call.low}),
+                   requests * faster)};
     }
-    if (summary.cost_usd_per_million) {
-      const double cost = *summary.cost_usd_per_million;
-      summary.interval80["cost_usd_per_million"] = {cost * call.low, cost * call.high};
-    }
+    if (const auto cost = summary.cost_usd_per_million)
+      summary.interval80["cost_usd_per_million"] = {*cost / faster, *cost * call.high};
   }
 
   MachinePool& pool_;

@@ -95,6 +95,43 @@ TEST(ServeAdvice, GivesNoCostOfWhichAPartIsUnknown) {
   EXPECT_GT(served(request).summary.cost_usd_per_million.value_or(0), 0);
 }
 
+// As of single calls: a price that is given counts, and a machine that is changed has none.
+TEST(ServeAdvice, CostsAreThoseOfTheMachineAsItIsSet) {
+  for (const char* system : {"inf2.xlarge", "g6.xlarge"}) {
+    ServeRequest request = asked(system, "Llama-3.2-1B", 1);
+    request.machine.set = {"system.price.on_demand=1 USD/h"};
+    const double once = served(request).summary.cost_usd_per_million.value_or(0);
+    request.machine.set = {"system.price.on_demand=3 USD/h"};
+    EXPECT_NEAR(served(request).summary.cost_usd_per_million.value_or(0), 3 * once,
+                1e-9 + 1e-6 * once)
+        << system;
+    EXPECT_GT(once, 0) << system;
+    request.machine.set = {"device.hbm.bandwidth=1 TB/s"};
+    const ServeRecord changed = served(request);
+    EXPECT_FALSE(changed.summary.cost_usd_per_million.has_value()) << system;
+    EXPECT_THAT(changed.context.notes, Contains(HasSubstr("no cost: the published price")));
+  }
+}
+
+// However fast the machine is, no more is answered than comes; clients that wait send more.
+TEST(ServeAdvice, AnOpenLoadIsAnsweredNoFasterThanItComes) {
+  ServeRequest request = asked("h100-sxm", "Llama-3.2-1B", 1);
+  request.requests = 100;
+  const auto ratio_of = [&](const char* name, double value) {
+    return served(request).summary.interval80.at(name).high / value;
+  };
+  const double closed = ratio_of("requests_per_s", served(request).summary.requests_per_s);
+  request.concurrency = 0;
+  request.rate = 1;
+  request.arrivals = "uniform";
+  const ServeSummary open = served(request).summary;
+  const double high = open.interval80.at("requests_per_s").high;
+  EXPECT_GT(closed, 1.2);
+  EXPECT_GE(high, open.requests_per_s);
+  EXPECT_LT(high, 1.2 * request.rate);  // a deviation of 100 that are drawn is a tenth of them
+  EXPECT_NEAR(open.interval80.at("output_tokens_per_s").high, 4 * high, 1e-6);
+}
+
 TEST(ServeAdvice, SaysThatWorkersTakeSeveralSystems) {
   ServeRequest request = asked("h100-sxm", "Llama-3.1-8B", 0);
   request.prefill = "tp=1,workers=1";

@@ -14,15 +14,18 @@
 #include "model/app/serving/steps/served_network.hpp"
 #include "model/base/errors.hpp"
 #include "model/mapping/gpu/product_kernels.hpp"
+#include "reports/record/hardware_change.hpp"
 #include "reports/record/ranks.hpp"
 #include "workloads/import/workload.hpp"
 
 namespace foretell {
 namespace {
 
-double on_demand(const Prices& prices) {
-  const auto price = prices.find(kOnDemand);
-  return price == prices.end() ? 0 : price->second;
+// Of the machine as it is changed; 0: not known.
+double on_demand(const Prices& prices, const Request& request) {
+  const Prices held = prices_as_set(prices, request.set);
+  const auto price = held.find(kOnDemand);
+  return price == held.end() ? 0 : price->second;
 }
 
 // Tokens whose KV cache a device holds beside everything else; less than 0 where nothing is left.
@@ -93,7 +96,7 @@ WorkerMachine gpu_machine_of(const Request& request, std::int64_t max_tokens) {
   machine.exchanges = nvlink && machine.devices_per_worker > 1;
   machine.link = nvlink ? spec.device.nvlink.bandwidth : spec.device.pcie.bandwidth;
   machine.host_link = spec.device.pcie.bandwidth;
-  machine.usd_per_hour = on_demand(spec.price_usd_per_hour);
+  machine.usd_per_hour = on_demand(spec.price_usd_per_hour, request);
   const DeviceEnergy& energy = timer->energy();
   machine.idle = idle_power(1, energy.facts);
   machine.limit = resolved.power_limit > Watts(0) ? resolved.power_limit : spec.device.power;
@@ -103,6 +106,8 @@ WorkerMachine gpu_machine_of(const Request& request, std::int64_t max_tokens) {
   machine.assumed_values = resolved.system.assumed_values + assumed_shapes_of_gpu_kernels() +
                            assumed_common_factors_of_gpus();
   machine.notes = resolved.notes;
+  if (machine.usd_per_hour <= 0 && !spec.price_usd_per_hour.empty())
+    machine.notes.emplace_back(kPriceOfAnother);
   if (machine.stages > 1) {
     machine.notes.emplace_back(
         "pipeline: no measured service had stages; the intervals are those of services without");
@@ -154,7 +159,7 @@ WorkerMachine called_machine_of(const Predictor& predict, const Request& request
   }
   machine.kv_per_token = timer->kv_per_token();
   machine.kv_of_stages = machine.kv_per_token;
-  machine.usd_per_hour = on_demand(family_of(request.system).prices(request));
+  machine.usd_per_hour = on_demand(family_of(request.system).prices(request), request);
   machine.idle = timer->idle() / std::max(1, machine.devices);
   if (summary.energy) {
     machine.limit = Watts(summary.energy->limit_w);
