@@ -71,6 +71,9 @@ const hasFont = (page) => page.evaluate((font) => {
   return widthIn(`"${font}", monospace`) !== widthIn('monospace') && widthIn(`"${font}", serif`) !== widthIn('serif');
 }, kFont);
 
+// A machine with two processors that also runs other tests draws slowly.
+const kPatience = 180_000;  // ms
+
 const kPictures = [
   {name: 'light', sections: ['header', '#data-types', '#cost', '#memory', '#what-if', '#roofline', '#time', '#timeline']},
   {name: 'dark', colorScheme: 'dark', sections: ['#data-types']},
@@ -86,7 +89,7 @@ for (const {name, sections, ...options} of kPictures) {
       await scrollThrough(page);
       const moved = [];
       for (const section of sections) {
-        const picture = await halved(page, await page.locator(section).first().screenshot({animations: 'disabled'}));
+        const picture = await halved(page, await page.locator(section).first().screenshot({animations: 'disabled', timeout: kPatience}));
         const kept = path.join(kFolder, `${name}-${section.replace('#', '')}.png`);
         if (process.env.FORETELL_UPDATE_PICTURES) {
           mkdirSync(kFolder, {recursive: true});
