@@ -15,6 +15,8 @@ namespace {
 // Lists longer than this are not printed: the message would hide its point.
 constexpr std::size_t kMaxPrintedList = 24;
 
+constexpr std::size_t kSlips = 1;  // edits of a slip of the keys
+
 // Edits (insert, delete, replace, swap of neighbours) that turn `a` into `b`.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> before_last(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
@@ -172,7 +174,6 @@ std::string nearest_name(std::string_view given, const std::vector<std::string>&
       nearest = candidate;
     }
   }
-  constexpr std::size_t kSlips = 1;  // edits of a slip of the keys
   const bool numbered = !wanted.empty() && std::isdigit(static_cast<unsigned char>(wanted.back()));
   const std::string skipping = shortest_skipping(wanted, candidates);
   if (numbered && !skipping.empty()) return skipping;  // a number is rarely a slip
@@ -185,6 +186,12 @@ std::string nearest_name(std::string_view given, const std::vector<std::string>&
   if (!spelt.empty()) return spelt;
   if (!skipping.empty()) return skipping;
   return nearest.empty() ? shortest_holding(wanted, candidates) : nearest;
+}
+
+bool is_slip_of(std::string_view given, std::string_view name) {
+  constexpr std::size_t kTelling = 4;
+  return std::min(given.size(), name.size()) >= kTelling &&
+         edit_distance(to_lower(given), to_lower(name)) == kSlips;
 }
 
 UserError unknown_name(std::string_view kind, std::string_view given,

@@ -24,6 +24,10 @@ class InternalError : public std::logic_error {
 // near enough to be what the user meant; then the shortest that has `given` in it ("bert").
 std::string nearest_name(std::string_view given, const std::vector<std::string>& candidates);
 
+// Whether `given` is `name` but for one slip of the keys: a letter that is missing, another, one
+// too many, or two that are swapped. Words of less than four letters are too short to tell.
+bool is_slip_of(std::string_view given, std::string_view name);
+
 // "unknown <kind> 'given'; nearest is 'x'" plus the list of candidates when it is short; of a long
 // one those that begin so, where there are several.
 UserError unknown_name(std::string_view kind, std::string_view given,

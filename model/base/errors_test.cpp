@@ -104,5 +104,13 @@ TEST(InternalError, AFulfilledConditionDoesNothing) {
   EXPECT_NO_THROW(FORETELL_CHECK(true, "fine"));
 }
 
+TEST(Errors, ASlipIsOneEditOfAWordThatTells) {
+  for (const char* slip : {"dtyp", "dtpye", "dtypes", "dtipe", "DTYP"})
+    EXPECT_TRUE(is_slip_of(slip, "dtype")) << slip;
+  EXPECT_FALSE(is_slip_of("dtype", "dtype"));
+  EXPECT_FALSE(is_slip_of("dates", "dtype"));
+  EXPECT_FALSE(is_slip_of("dp", "pp"));
+}
+
 }  // namespace
 }  // namespace foretell

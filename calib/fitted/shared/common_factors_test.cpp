@@ -38,13 +38,13 @@ TEST(CommonFactors, ComeFromTheNamedFolderAndNeedAReason) {
 
 TEST(FactorsFolder, AFolderWithoutFactorsIsNone) {
   const TemporaryFolder folder;
-  try {
-    factors_file(folder.file(""), "gpu");
-    FAIL() << "accepted";
-  } catch (const UserError& error) {
-    EXPECT_THAT(error.what(), testing::HasSubstr("holds no factors; a folder of factors has"));
-  }
-  std::filesystem::create_directories(folder.file("gpu"));
+  const auto refused = [&] {
+    return message_of<UserError>([&] { factors_file(folder.file(""), "gpu"); });
+  };
+  EXPECT_THAT(refused(), HasSubstr("holds no factors; a folder of factors has"));
+  std::filesystem::create_directories(folder.file("gpu/gemm"));
+  EXPECT_THAT(refused(), HasSubstr("holds no factors; a folder of factors has"));
+  folder.write("gpu/gemm/h100-sxm.yaml", "device: h100-sxm\n");
   EXPECT_EQ(factors_file(folder.file(""), "gpu"), std::filesystem::path(folder.file("")) / "gpu");
   EXPECT_EQ(factors_file(folder.file(""), "cpu"), factors_folder() / "cpu");
 }

@@ -26,14 +26,23 @@ std::filesystem::path factors_folder() {
 
 namespace {
 
-// A folder that holds nothing under the names of calib/factors changes no factor.
+bool holds_a_file(const std::filesystem::path& path) {
+  std::error_code error;
+  if (std::filesystem::is_regular_file(path, error)) return true;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(path, error)) {
+    if (entry.is_regular_file(error)) return true;
+  }
+  return false;
+}
+
+// A folder that holds no file under the names of calib/factors changes no factor.
 void check_own_folder(const std::filesystem::path& own) {
   std::error_code error;
   if (!std::filesystem::is_directory(own, error)) return;
   std::vector<std::string> known;
   for (const auto& entry : std::filesystem::directory_iterator(factors_folder(), error)) {
     known.push_back(entry.path().filename().string());
-    if (std::filesystem::exists(own / known.back(), error)) return;
+    if (holds_a_file(own / known.back())) return;
   }
   std::sort(known.begin(), known.end());
   throw UserError(fmt::format("--factors {}: holds no factors; a folder of factors has some of {}",

@@ -8,7 +8,9 @@
 #include "hw/spec/gpu/kernel_library.hpp"
 #include "model/app/request/request_fields.hpp"
 #include "model/app/request/resolved_request.hpp"
+#include "model/app/tables/row_filter.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/names.hpp"
 #include "model/base/text.hpp"
 #include "model/predict/queueing.hpp"
 #include "workloads/ir/dtype.hpp"
@@ -188,32 +190,46 @@ std::string read_engine(const CellMap& cells) {
 }
 
 // "Seq-Len" as "seqlen".
-std::string letters_of(std::string_view name) {
-  std::string letters = to_lower(std::string(trim(name)));
-  const auto is_joint = [](char c) { return c == '_' || c == '-' || c == ' '; };
-  letters.erase(std::remove_if(letters.begin(), letters.end(), is_joint), letters.end());
-  return letters;
+std::string letters_of(std::string_view name) { return join(words_of(name), ""); }
+
+// What options, studies and records call a column, in letters alone.
+struct ColumnName {
+  std::string letters;
+  const char* column;
+};
+
+std::vector<ColumnName> column_names() {
+  std::vector<ColumnName> names = {{"dtype", "compute_dtype"}, {"precision", "compute_dtype"}};
+  for (const RequestField& field : request_fields()) {
+    if (*field.option == '\0') continue;
+    for (const char* own : {column_of(field), field.option, field.key})
+      names.push_back({letters_of(own), column_of(field)});
+  }
+  return names;
 }
 
 // What a column is called here, by the name of its option or key; "" for others.
 std::string meant_column(const std::string& name) {
   const std::string letters = letters_of(name);
-  if (letters == "dtype" || letters == "precision") return "compute_dtype";
-  for (const RequestField& field : request_fields()) {
-    if (*field.option == '\0') continue;
-    for (const char* own : {column_of(field), field.option, field.key}) {
-      if (letters == letters_of(own)) return column_of(field);
-    }
+  for (const ColumnName& known : column_names()) {
+    if (letters == known.letters) return known.column;
   }
   return "";
 }
 
-bool has_name(const CsvRow& names, const std::string& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
+// The column whose name this begins with, or is but for a slip of the keys; "" for others.
+std::string nearest_column(const std::string& name) {
+  constexpr std::size_t kTelling = 5;  // shorter words begin too many others
+  const std::string letters = letters_of(name);
+  for (const ColumnName& known : column_names()) {
+    const bool is_begun = known.letters.size() >= kTelling && starts_with(letters, known.letters);
+    if (is_begun || is_slip_of(letters, known.letters)) return known.column;
+  }
+  return "";
 }
 
 bool states_requests(const CsvRow& header) {
-  return has_name(header, "system") && has_name(header, "workload");
+  return has_column(header, "system") && has_column(header, "workload");
 }
 
 }  // namespace
@@ -221,7 +237,7 @@ bool states_requests(const CsvRow& header) {
 CsvRow meant_columns(CsvRow header) {
   for (std::string& name : header) {
     const std::string column = meant_column(name);
-    if (!column.empty() && !has_name(header, column)) name = column;
+    if (!column.empty() && !has_column(header, column)) name = column;
   }
   return header;
 }
@@ -231,15 +247,9 @@ std::vector<std::string> unread_columns(const CsvRow& header) {
   if (!states_requests(header)) return texts;
   for (const std::string& name : header) {
     if (!meant_column(name).empty()) continue;
-    const std::string letters = letters_of(name);
-    for (const RequestField& field : request_fields()) {
-      constexpr std::size_t kTelling = 5;  // shorter words begin too many others
-      const std::string own = letters_of(column_of(field));
-      if (*field.option == '\0' || own.size() < kTelling || !starts_with(letters, own)) continue;
-      texts.push_back(
-          fmt::format("column '{}' is not read; nearest is '{}'", name, column_of(field)));
-      break;
-    }
+    const std::string column = nearest_column(name);
+    if (!column.empty())
+      texts.push_back(fmt::format("column '{}' is not read; nearest is '{}'", name, column));
   }
   return texts;
 }

@@ -45,6 +45,10 @@ TEST(RowReader, ColumnsMayHaveTheNamesOfOptions) {
 TEST(RowReader, AColumnThatIsAlmostAnotherIsNamed) {
   EXPECT_THAT(unread_columns({"system", "workload", "batchsize", "seq", "team", "dtype"}),
               ElementsAre("column 'batchsize' is not read; nearest is 'batch'"));
+  EXPECT_THAT(unread_columns({"system", "workload", "dtyp", "Precison", "batc"}),
+              ElementsAre("column 'dtyp' is not read; nearest is 'compute_dtype'",
+                          "column 'Precison' is not read; nearest is 'compute_dtype'",
+                          "column 'batc' is not read; nearest is 'batch'"));
   EXPECT_THAT(unread_columns({"gpu", "dtype", "m", "n", "k", "batchsize"}), IsEmpty());
 }
 
