@@ -14,12 +14,18 @@ namespace foretell {
 namespace {
 
 constexpr long long kMostKeys = 1LL << 40;
+constexpr long long kMostBlocks = 64;
 
 std::vector<std::string> words_or_any(const Node& node, const char* key) {
   const Node* found = node.find(key);
   if (found == nullptr) return {};
   if (found->items.empty()) return {found->as_text(key)};
   return item_texts(*found, key);
+}
+
+double number_or_none(const Node& node, const char* key) {
+  const Node* found = node.find(key);
+  return found == nullptr ? 0 : number_at(*found, key);
 }
 
 bool fits(const std::string& known, const std::string& asked) {
@@ -30,8 +36,9 @@ bool fits(const std::string& known, const std::string& asked) {
 
 AttentionBlockFacts::AttentionBlockFacts() {
   const Node root = load_document(hw_folder() / "kernels" / "layers" / "blocks.yaml");
-  root.only_keys({"source", "types", "always_choose", "reads_choice", "multiplies_out",
-                  "prompts_as_tokens", "stands_in", "one_network", "by_operators", "copies_pool"},
+  root.only_keys({"source", "types", "always_choose", "reads_choice", "shares_choice",
+                  "indexer_walks", "chosen_walks", "multiplies_out", "prompts_as_tokens",
+                  "stands_in", "one_network", "by_operators", "copies_pool"},
                  "");
   Problems problems;
   for (const Node& node : root.required("types", "").items) {
@@ -43,6 +50,9 @@ AttentionBlockFacts::AttentionBlockFacts() {
   }
   problems.collect([&] { always_choose_ = read_rules(root, "always_choose"); });
   problems.collect([&] { read_choice_ = read_rules(root, "reads_choice"); });
+  problems.collect([&] { share_choice_ = read_rules(root, "shares_choice"); });
+  problems.collect([&] { walk_all_ = read_rules(root, "indexer_walks"); });
+  problems.collect([&] { walk_chosen_ = read_rules(root, "chosen_walks"); });
   problems.collect([&] { multiply_out_ = read_rules(root, "multiplies_out"); });
   problems.collect([&] { serve_as_tokens_ = read_rules(root, "prompts_as_tokens"); });
   problems.collect([&] { stand_in_ = read_rules(root, "stands_in"); });
@@ -56,10 +66,13 @@ std::vector<AttentionBlockFacts::Rule> AttentionBlockFacts::read_rules(const Nod
                                                                        const char* section) {
   std::vector<Rule> rules;
   for (const Node& node : root.required(section, "").items) {
-    node.only_keys({"framework", "kind", "phase", "architecture", "fills", "divides", "widens",
-                    "most_keys", "most_queries", "like", "host_of", "interval80", "network", "slab",
-                    "pool", "why", "source"},
-                   section);
+    node.only_keys(
+        {"framework", "kind",         "phase",   "architecture", "fills",
+         "divides",   "widens",       "queries", "blocks_per_sm", "key",          "narrow_key",
+         "most_keys", "most_queries", "like",    "host_of",       "host_chooses", "host_more",
+         "attention", "narrow_cache", "indexer", "kernels",       "interval80",   "network",
+         "slab",      "pool",         "why",     "source"},
+        section);
     Rule rule;
     rule.framework = node.required("framework", section).as_text("framework");
     rule.kind = text_or_none(node, "kind");
@@ -67,6 +80,13 @@ std::vector<AttentionBlockFacts::Rule> AttentionBlockFacts::read_rules(const Nod
     rule.architectures = words_or_any(node, "architecture");
     rule.stand_in.library = text_or_none(node, "like");
     rule.stand_in.host_of = text_or_none(node, "host_of");
+    rule.stand_in.host_chooses = text_or_none(node, "host_chooses") != "no";
+    if (const Node* more = node.find("host_more"))
+      rule.stand_in.host_more = parse_quantity<Seconds>(more->as_text("host_more"));
+    rule.stand_in.attention = number_or_none(node, "attention");
+    rule.stand_in.narrow_cache = number_or_none(node, "narrow_cache");
+    rule.stand_in.indexer = number_or_none(node, "indexer");
+    rule.stand_in.kernels = number_or_none(node, "kernels");
     if (const Node* interval = node.find("interval80")) {
       if (interval->items.size() != 2) {
         throw UserError(interval->where() + ": interval80: two ratios, the lower one first");
@@ -78,6 +98,14 @@ std::vector<AttentionBlockFacts::Rule> AttentionBlockFacts::read_rules(const Nod
     rule.choice.fills = text_or_none(node, "fills") == "yes";
     rule.choice.widens = text_or_none(node, "widens") == "yes";
     rule.choice.divides = text_or_none(node, "divides") != "no";
+    if (const Node* key = node.find("key")) {
+      rule.walk.key = parse_quantity<Cycles>(key->as_text("key"));
+      if (const Node* narrow = node.find("narrow_key"))
+        rule.walk.narrow_key = parse_quantity<Cycles>(narrow->as_text("narrow_key"));
+      rule.walk.queries = node.required("queries", section).as_integer("queries", 1, kMostKeys);
+      rule.walk.blocks_per_sm = static_cast<int>(
+          node.required("blocks_per_sm", section).as_integer("blocks_per_sm", 1, kMostBlocks));
+    }
     if (const Node* keys = node.find("most_keys")) {
       rule.most_keys = keys->as_integer("most_keys", 1, kMostKeys);
     }
@@ -86,9 +114,7 @@ std::vector<AttentionBlockFacts::Rule> AttentionBlockFacts::read_rules(const Nod
     }
     if (const Node* slab = node.find("slab"))
       rule.slab = parse_quantity<Bytes>(slab->as_text("slab"));
-    if (const Node* pool = node.find("pool")) {
-      rule.pool = number_at(*pool, "pool");
-    }
+    rule.pool = number_or_none(node, "pool");
     rules.push_back(std::move(rule));
   }
   return rules;
@@ -122,6 +148,20 @@ bool AttentionBlockFacts::always_chooses(const Call& call) const {
 AttentionBlockFacts::Choice AttentionBlockFacts::choice(const Call& call) const {
   const Rule* rule = first_of(read_choice_, call);
   return rule == nullptr ? Choice{} : rule->choice;
+}
+
+bool AttentionBlockFacts::shares_choice(const Call& call) const {
+  return first_of(share_choice_, call) != nullptr;
+}
+
+AttentionBlockFacts::Walk AttentionBlockFacts::walk_of_indexer(const Call& call) const {
+  const Rule* rule = first_of(walk_all_, call);
+  return rule == nullptr ? Walk{} : rule->walk;
+}
+
+AttentionBlockFacts::Walk AttentionBlockFacts::walk_of_chosen(const Call& call) const {
+  const Rule* rule = first_of(walk_chosen_, call);
+  return rule == nullptr ? Walk{} : rule->walk;
 }
 
 std::int64_t AttentionBlockFacts::multiplied_out(const Call& call) const {

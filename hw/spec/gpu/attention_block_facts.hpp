@@ -42,6 +42,21 @@ class AttentionBlockFacts {
   };
   Choice choice(const Call& call) const;
 
+  // Does a thread block for a prompt take the blocks of keys that neighbouring queries chose
+  // together? Else each query reads its own.
+  bool shares_choice(const Call& call) const;
+
+  // Prompts whose thread blocks walk the keys that some queries of one head of keys see or chose,
+  // one after another; key 0: not known.
+  struct Walk {
+    std::int64_t queries = 1;
+    int blocks_per_sm = 1;
+    Cycles key;         // of a thread block
+    Cycles narrow_key;  // … where the cache is in 8 bits; 0: the same
+  };
+  Walk walk_of_indexer(const Call& call) const;
+  Walk walk_of_chosen(const Call& call) const;
+
   // Most keys of all sequences for which a prompt of fewer keys than may be chosen multiplies the
   // latents of all of them out; 0: none does.
   std::int64_t multiplied_out(const Call& call) const;
@@ -49,12 +64,20 @@ class AttentionBlockFacts {
   // Most queries of a sequence of a prompt that the kernels for tokens serve; 0: none.
   std::int64_t served_as_tokens(const Call& call) const;
 
-  // Whose additions stand in for a layer that nothing was fitted to, the kind of layer whose host
-  // counts, and how many times as long four rows of five take where one library's stand in for
-  // another's; "": none.
+  // Whose additions stand in for a layer that nothing was fitted to ("": none), the kind of layer
+  // whose host counts (`host_chooses`: where it chooses), and how many times as long four rows of
+  // five take where one library's stand in for another's. What is published of the layer itself
+  // comes before: time of its attention and of its indexer beside that of our kernels, how many
+  // kernels there are more, and the host's time for launches that the other kind has not.
   struct StandIn {
     std::string library;
     std::string host_of;
+    bool host_chooses = true;
+    Seconds host_more;
+    double attention = 0;
+    double narrow_cache = 0;
+    double indexer = 0;
+    double kernels = 0;
     double low = 1;
     double high = 1;
   };
@@ -78,6 +101,7 @@ class AttentionBlockFacts {
     std::string phase;
     std::vector<std::string> architectures;
     Choice choice;
+    Walk walk;
     StandIn stand_in;
     std::string network;
     std::int64_t most_keys = 0;
@@ -91,6 +115,9 @@ class AttentionBlockFacts {
   std::vector<Type> types_;
   std::vector<Rule> always_choose_;
   std::vector<Rule> read_choice_;
+  std::vector<Rule> share_choice_;
+  std::vector<Rule> walk_all_;
+  std::vector<Rule> walk_chosen_;
   std::vector<Rule> multiply_out_;
   std::vector<Rule> serve_as_tokens_;
   std::vector<Rule> stand_in_;

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "calib/fitted/gpu/attention_block_additions.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
 #include "model/predict/gpu_call.hpp"
@@ -86,10 +87,6 @@ int halvings_of(DType type) {
 }
 
 // For a layer whose indexer chooses in every call, or only where there are more keys than it may.
-Seconds host_of(const AttentionBlockFactors& factors, bool always_chooses) {
-  return always_chooses && factors.host_chooses > Seconds(0) ? factors.host_chooses : factors.host;
-}
-
 AttentionBlockFacts::Call call_of(const AttentionBlockRow& row, const std::string& architecture) {
   return {row.framework, row.kind, row.phase, architecture};
 }
@@ -187,10 +184,14 @@ const AttentionBlockPredictor::Gpu& AttentionBlockPredictor::gpu_of(const Attent
   return gpus_.emplace(key, Gpu{system, std::move(factors)}).first->second;
 }
 
-std::string AttentionBlockPredictor::table(const AttentionBlockRow& row) {
+std::string AttentionBlockPredictor::kernels_phase(const AttentionBlockRow& row) {
   const std::string& architecture = gpu_of(row).system.device.architecture;
   const bool few = row.queries <= facts_.served_as_tokens(call_of(row, architecture));
-  return row.framework + ' ' + row.kind + ' ' + (few ? "generation" : row.phase);
+  return few ? "generation" : row.phase;
+}
+
+std::string AttentionBlockPredictor::table(const AttentionBlockRow& row) {
+  return row.framework + ' ' + row.kind + ' ' + kernels_phase(row);
 }
 
 AttentionBlockPredictor::Parts AttentionBlockPredictor::parts(const AttentionBlockRow& row) {
@@ -249,30 +250,17 @@ void AttentionBlockPredictor::refer(const ModelConfig& model, const AttentionBlo
   }
 }
 
-// What was fitted to the row's table, or to the one that stands in.
 std::optional<ChosenOperatorFactors<AttentionBlockFactors>> AttentionBlockPredictor::added(
     const AttentionBlockRow& row) {
   const Gpu& gpu = gpu_of(row);
   const AttentionBlockFacts::Call call = call_of(row, gpu.system.device.architecture);
-  const double wider = gpu.factors.common().unmeasured_interval;
-  if (auto own = gpu.factors.attention_block(table(row))) {
-    const std::string network = facts_.only_network(call);
-    if (!network.empty() && workloads_.load(row.model).name != network) {
-      own->interval80 = widened(own->interval80, wider);
-    }
-    return own;
+  const std::string served_as = kernels_phase(row);
+  auto found = attention_block_additions(gpu.factors, facts_, call, served_as);
+  const std::string network = facts_.only_network(call);
+  if (found && !network.empty() && workloads_.load(row.model).name != network) {
+    found->interval80 = widened(found->interval80, gpu.factors.common().unmeasured_interval);
   }
-  const AttentionBlockFacts::StandIn other = facts_.stand_in(call);
-  if (other.library.empty()) return std::nullopt;
-  auto lent = gpu.factors.attention_block(other.library + ' ' + row.kind + ' ' + row.phase);
-  const auto called =
-      gpu.factors.attention_block(row.framework + ' ' + other.host_of + ' ' + row.phase);
-  if (!lent) return std::nullopt;
-  lent->factors.host = called ? host_of(called->factors, facts_.always_chooses(call)) : Seconds(0);
-  lent->interval80 = widened(lent->interval80, wider);
-  lent->interval80 = {std::min(lent->interval80.first, other.low),
-                      std::max(lent->interval80.second, other.high)};
-  return lent;
+  return found;
 }
 
 RowTime AttentionBlockPredictor::predict(const AttentionBlockRow& row) {

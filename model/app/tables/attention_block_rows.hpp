@@ -72,6 +72,7 @@ class AttentionBlockPredictor {
     GpuFactors factors;
   };
   const Gpu& gpu_of(const AttentionBlockRow& row);
+  std::string kernels_phase(const AttentionBlockRow& row);
   std::optional<ChosenOperatorFactors<AttentionBlockFactors>> added(const AttentionBlockRow& row);
   void refer(const ModelConfig& model, const AttentionBlockRow& row,
              const std::string& architecture, AttentionBlockWork& work) const;

@@ -4,7 +4,10 @@
 #include <utility>
 #include <vector>
 
+#include "calib/fitted/gpu/attention_block_additions.hpp"
 #include "hw/spec/shared/kernel_shapes.hpp"
+#include "model/base/kept_inputs.hpp"
+#include "model/timing/gpu/attention_block_timing.hpp"
 #include "model/timing/gpu/cta_schedule.hpp"
 #include "model/timing/gpu/energy_work.hpp"
 
@@ -93,6 +96,13 @@ void count_work(const AttentionDimensions& attention, AttentionPhase phase,
 
 }  // namespace
 
+std::int64_t mean_chosen_keys(std::int64_t queries, std::int64_t keys, std::int64_t selected) {
+  const std::int64_t first = keys - queries + 1;  // that the first query sees
+  const std::int64_t fewer = std::clamp<std::int64_t>(selected - first, 0, queries);
+  const std::int64_t seen = fewer * first + fewer * (fewer - 1) / 2 + (queries - fewer) * selected;
+  return std::max<std::int64_t>(1, (seen + queries / 2) / queries);
+}
+
 AttentionShape shape_of(const AttentionDimensions& attention) {
   AttentionShape shape;
   shape.batch = attention.batch;
@@ -152,8 +162,54 @@ AttentionKernels::Chosen AttentionKernels::choose(const std::string& framework,
           library_of_table(device_.architecture, tables.front()), ""};
 }
 
-void AttentionKernels::add(const AttentionDimensions& attention, const AttentionType& type,
-                           Bytes dram, MappedOp& op) {
+AttentionBlockFacts::Call AttentionKernels::chosen_call(const char* phase) const {
+  return {factors_.library().id, "msa", phase, device_.architecture};
+}
+
+AttentionDimensions AttentionKernels::one_by_one(AttentionDimensions attention) const {
+  if (attention.selected == 0 || attention.queries == 1) return attention;
+  if (kept<AttentionBlockFacts>().shares_choice(chosen_call("context"))) return attention;
+  attention.keys = mean_chosen_keys(attention.queries, attention.keys, attention.selected);
+  attention.batch *= attention.queries;
+  attention.queries = 1;
+  attention.window = 0;
+  return attention;
+}
+
+void AttentionKernels::read_chosen(const AttentionDimensions& asked,
+                                   const AttentionDimensions& read, Grid& kernel) const {
+  const bool prompt = asked.queries > 1;
+  const AttentionBlockFacts::Call call = chosen_call(prompt ? "context" : "generation");
+  const auto& facts = kept<AttentionBlockFacts>();
+  if (const auto walk = facts.walk_of_chosen(call); prompt && walk.key > Cycles(0)) {
+    const bool other = asked.narrow_cache && walk.narrow_key > Cycles(0);
+    const Cycles key = other ? walk.narrow_key : walk.key;
+    const auto keys = static_cast<double>(read.keys);
+    const auto groups = static_cast<double>(read.batch * read.kv_heads);
+    kernel.ctas.clear();
+    kernel.ctas_per_sm = walk.blocks_per_sm;
+    kernel.tail = Seconds(0);
+    const Seconds block(keys * key.value() / device_.clock.boost.value());
+    add_ctas(kernel, read.batch * read.kv_heads, block);
+    // The walk is as fast as its keys come out of L2, and DRAM fills that meanwhile.
+    const Seconds walked = groups * block / static_cast<double>(device_.sms);
+    kernel.l2_rate = std::max(kernel.l2_rate, kernel.l2_bytes / walked);
+    kernel.stages_ahead = factors_.common().stages_limit;
+    // Of blocks chosen anywhere in the caches L2 has what it has of these.
+    const double key_bytes =
+        2.0 * static_cast<double>(asked.head_dim) * (asked.narrow_cache ? 1 : 2);
+    const double cached =
+        key_bytes * static_cast<double>(asked.batch * asked.keys * asked.kv_heads);
+    const double missing = std::max(0.0, 1 - device_.l2.capacity.value() / cached);
+    kernel.dram_bytes = std::max(kernel.dram_bytes, Bytes(groups * keys * key_bytes * missing));
+  }
+  const auto layer = attention_block_additions(factors_, facts, call, call.phase);
+  if (layer) kernel.stretch *= attention_in_layer(layer->factors, asked.narrow_cache);
+}
+
+void AttentionKernels::add(const AttentionDimensions& asked, const AttentionType& type, Bytes dram,
+                           MappedOp& op) {
+  const AttentionDimensions attention = one_by_one(asked);
   const AttentionShape shape = shape_of(attention);
   const std::string kernels = framework(shape, attention.in_chunks);
   const std::string table = attention_tables(device_.architecture, kernels, type, shape).front();
@@ -167,6 +223,7 @@ void AttentionKernels::add(const AttentionDimensions& attention, const Attention
   AttentionPlan plan = plan_attention(device_, chosen.library, type, factors, shape);
   Grid kernel = std::move(plan.program.kernels.back());
   kernel.dram_bytes = dram;
+  if (asked.selected > 0) read_chosen(asked, attention, kernel);
   note_bounds(device_, type, plan.work, kernel, op);
   count_work(attention, shape.phase, type, kernel, op);
   op.note = chosen.note;

@@ -7,10 +7,12 @@
 // rotates and stores queries, keys and values, which a graph has as operations of its own.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 
 #include "calib/fitted/gpu/gpu_factors.hpp"
+#include "hw/spec/gpu/attention_block_facts.hpp"
 #include "hw/spec/gpu/gpu_spec.hpp"
 #include "model/mapping/gpu/mapped_op.hpp"
 #include "model/mapping/shared/fuse.hpp"
@@ -33,8 +35,7 @@ class AttentionKernels {
 
   // Appends the kernel, what bounds it, and a note when its factors are not those of this chip for
   // the library. `dram`: what comes from and goes to DRAM. UserError when it fits no SM.
-  void add(const AttentionDimensions& attention, const AttentionType& type, Bytes dram,
-           MappedOp& op);
+  void add(const AttentionDimensions& asked, const AttentionType& type, Bytes dram, MappedOp& op);
 
  private:
   struct Chosen {
@@ -47,6 +48,13 @@ class AttentionKernels {
                 const AttentionType& type) const;
   std::string framework(const AttentionShape& shape, bool in_chunks) const;
   void cap_rate(AttentionFactors& factors) const;
+  AttentionBlockFacts::Call chosen_call(const char* phase) const;
+  // Queries with keys that an indexer chose share no tile, each is a sequence of its own; but for
+  // kernels that take the blocks of neighbours together.
+  AttentionDimensions one_by_one(AttentionDimensions attention) const;
+  // How the library reads them, where that is known, and what it takes in a whole layer.
+  void read_chosen(const AttentionDimensions& asked, const AttentionDimensions& read,
+                   Grid& kernel) const;
 
   const GpuDeviceSpec& device_;
   const GpuFactors& factors_;
@@ -55,6 +63,10 @@ class AttentionKernels {
   bool chunks_share_keys_;
   std::map<std::string, Chosen> chosen_;  // by table and width of a head
 };
+
+// Keys that a query of a causal prompt reads on average, of which at most `selected` are chosen.
+// `keys` holds the queries, which are its last.
+std::int64_t mean_chosen_keys(std::int64_t queries, std::int64_t keys, std::int64_t selected);
 
 // A few queries after a cache are generation; this many queries are heads that share keys.
 AttentionShape shape_of(const AttentionDimensions& attention);

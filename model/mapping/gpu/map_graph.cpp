@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "hw/spec/gpu/gpu_architecture.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
 #include "model/mapping/gpu/attention_kernels.hpp"
@@ -377,21 +376,9 @@ class GpuMapper final : public FusedWalk<MappedOp> {
     }
     type.key_bytes = std::min(type.query_bytes, size_of(key.dtype).value());
     if (layers_.add_latent(fused.attention, type.key_bytes, op)) return;
-    lower_latent_attention(attention_, one_by_one(fused.attention), type, dram_of(fused), op);
-  }
-
-  // Queries with keys that an indexer chose share no tile, each is a sequence of its own; but for
-  // kernels on tensor memory, which take the blocks of neighbours together.
-  AttentionDimensions one_by_one(AttentionDimensions attention) const {
-    const GpuArchitecture& architecture = gpu_architecture(mapping_.system.device.architecture);
-    const bool shares = architecture.tensor_memory != 0;
-    if (attention.selected == 0 || attention.queries == 1 || shares) return attention;
-    const std::int64_t visible = attention.keys - (attention.queries - 1) / 2;
-    attention.keys = std::min(attention.selected, visible);
-    attention.batch *= attention.queries;
-    attention.queries = 1;
-    attention.window = 0;
-    return attention;
+    AttentionDimensions dimensions = fused.attention;
+    dimensions.narrow_cache = size_of(mapping_.precision.kv_cache) < Bytes(2);
+    lower_latent_attention(attention_, dimensions, type, dram_of(fused), op);
   }
 
   void expert_layer(const FusedOp& fused, MappedOp& op) override {
@@ -427,8 +414,9 @@ class GpuMapper final : public FusedWalk<MappedOp> {
     const Op& main = graph_.op(fused.main);
     const bool asks = integer_of(main, "narrow", 0) != 0;
     const bool has_pipe = mapping_.system.device.matrix_rate.count("fp8") > 0;
-    const std::string type = asks && has_pipe ? "fp8" : pass_type_;
-    lower_indexer(products_, passes_, graph_, main, type, dram_of(fused), op);
+    const IndexerKernels kernels = indexer_kernels(mapping_.factors, mapping_.system.device, graph_,
+                                                   main, asks && has_pipe ? "fp8" : pass_type_);
+    lower_indexer(products_, passes_, graph_, main, kernels, dram_of(fused), op);
   }
 
   // Every token goes to its experts, which it chooses with equal chances: few tokens reach few

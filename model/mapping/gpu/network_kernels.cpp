@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <numeric>
 
+#include "calib/fitted/gpu/attention_block_additions.hpp"
 #include "hw/spec/shared/kernel_shapes.hpp"
+#include "model/base/kept_inputs.hpp"
 #include "workloads/ir/attributes.hpp"
 #include "workloads/ir/operators/networks.hpp"
 #include "workloads/ir/routing.hpp"
@@ -40,6 +42,27 @@ PassWork rows_pass(const char* name, std::int64_t rows, std::int64_t columns, do
   work.element_bytes = bytes;
   work.moved = Bytes(accesses * bytes * static_cast<double>(rows * columns));
   return work;
+}
+
+constexpr double kScoreBytes = 4;  // FP32
+
+void add_score_products(ProductKernels& products, const Shape& q, std::int64_t block,
+                        std::int64_t seen, const IndexerKernels& kernels, Bytes dram,
+                        MappedOp& op) {
+  Product product;
+  product.batch = q[0];
+  // The heads of many queries are summed up before scores are written, those of few lie side by
+  // side in a tile. Heads that choose blocks of keys choose each for a group of its own, and of the
+  // scores of a block the largest is written.
+  const bool few = static_cast<double>(q[1]) <= kernel_shapes().attention.few_queries;
+  const bool apart = few || block > 1;
+  product.m = apart ? q[1] * q[2] : q[1];
+  product.n = seen;
+  product.k = apart ? q[3] : q[2] * q[3];
+  product.type = kernels.type;
+  product.dram = dram;
+  if (block > 1) product.output_bytes = kScoreBytes / static_cast<double>(block);
+  products.add(product, op);
 }
 
 }  // namespace
@@ -137,25 +160,27 @@ void lower_latent_attention(AttentionKernels& kernels, AttentionDimensions atten
 }
 
 void lower_indexer(ProductKernels& products, PassKernels& passes, const Graph& graph,
-                   const Op& indexer, const std::string& type, Bytes dram, MappedOp& op) {
-  constexpr double kScoreBytes = 4;  // FP32
+                   const Op& indexer, const IndexerKernels& kernels, Bytes dram, MappedOp& op) {
   const Shape& q = graph.tensor(indexer.inputs[0]).shape;
   const Shape& k = graph.tensor(indexer.inputs[1]).shape;
   const std::int64_t block = integer_of(indexer, "block");
-  Product product;
-  product.batch = q[0];
-  // The heads of many queries are summed up before scores are written, those of few lie side by
-  // side in a tile. Heads that choose blocks of keys choose each for a group of its own, and of the
-  // scores of a block the largest is written.
-  const bool few = static_cast<double>(q[1]) <= kernel_shapes().attention.few_queries;
-  const bool apart = few || block > 1;
-  product.m = apart ? q[1] * q[2] : q[1];
-  product.n = std::max<std::int64_t>(1, k[1] - (q[1] - 1) / 2);  // the queries are the last keys
-  product.k = apart ? q[3] : q[2] * q[3];
-  product.type = type;
-  product.dram = dram;
-  if (block > 1) product.output_bytes = kScoreBytes / static_cast<double>(block);
-  products.add(product, op);
+  const std::int64_t seen =
+      std::max<std::int64_t>(1, k[1] - (q[1] - 1) / 2);  // the last of them ask
+  if (kernels.walk.key > Cycles(0)) {
+    const std::int64_t tiles = (q[1] + kernels.walk.queries - 1) / kernels.walk.queries;
+    Grid scores;
+    scores.name = "scores of an indexer";
+    scores.ctas_per_sm = kernels.walk.blocks_per_sm;
+    scores.launch = products.timing(kernels.type).factors().launch;
+    scores.dram_bytes = scores.moved = dram;
+    scores.dram_rate = kernels.dram_rate;
+    add_ctas(scores, q[0] * q[2] * tiles,
+             Seconds(static_cast<double>(seen) * kernels.walk.key.value() / kernels.clock.value()));
+    op.program.kernels.push_back(std::move(scores));
+  } else {
+    add_score_products(products, q, block, seen, kernels, dram, op);
+  }
+
   PassWork choice;
   choice.name = "top-k";
   choice.operation = "TopK";
@@ -163,6 +188,24 @@ void lower_indexer(ProductKernels& products, PassKernels& passes, const Graph& g
   choice.columns = (k[1] + block - 1) / block;
   choice.moved = Bytes(kScoreBytes * static_cast<double>(choice.rows * choice.columns));
   passes.add(choice, op);
+  for (Grid& kernel : op.program.kernels) kernel.stretch *= kernels.in_layer;
+}
+
+IndexerKernels indexer_kernels(const GpuFactors& factors, const GpuDeviceSpec& device,
+                               const Graph& graph, const Op& indexer, std::string type) {
+  const bool tokens = graph.tensor(indexer.inputs[0]).shape[1] == 1;
+  const AttentionBlockFacts::Call call{factors.library().id,
+                                       integer_of(indexer, "block") > 1 ? "msa" : "dsa",
+                                       tokens ? "generation" : "context", device.architecture};
+  const auto& facts = kept<AttentionBlockFacts>();
+  IndexerKernels kernels;
+  kernels.type = std::move(type);
+  kernels.walk = facts.walk_of_indexer(call);
+  kernels.clock = device.clock.boost;
+  kernels.dram_rate = device.hbm.bandwidth;
+  const auto layer = attention_block_additions(factors, facts, call, call.phase);
+  if (layer && layer->factors.indexer > 0) kernels.in_layer = layer->factors.indexer;
+  return kernels;
 }
 
 LayerKernels::Exchanged exchange_of(const Graph& graph, const Op& exchange) {

@@ -71,9 +71,19 @@ void lower_state_space(ProductKernels& products, PassKernels& passes, const Stat
 void lower_latent_attention(AttentionKernels& kernels, AttentionDimensions attention,
                             const AttentionType& type, Bytes dram, MappedOp& op);
 
-// Scores of a few narrow heads, and the choice among them. `type` of products, of gemm_library.hpp.
+// Scores of a few narrow heads, and the choice among them.
+struct IndexerKernels {
+  std::string type;                // of the products, of gemm_library.hpp
+  AttentionBlockFacts::Walk walk;  // in place of products
+  Hertz clock;
+  BytesPerSecond dram_rate;
+  double in_layer = 1;  // time of them in a whole layer of the library, beside that of our kernels
+};
 void lower_indexer(ProductKernels& products, PassKernels& passes, const Graph& graph,
-                   const Op& indexer, const std::string& type, Bytes dram, MappedOp& op);
+                   const Op& indexer, const IndexerKernels& kernels, Bytes dram, MappedOp& op);
+// `type`: of the products.
+IndexerKernels indexer_kernels(const GpuFactors& factors, const GpuDeviceSpec& device,
+                               const Graph& graph, const Op& indexer, std::string type);
 
 // What an ExpertExchange sends or brings back, of this rank.
 LayerKernels::Exchanged exchange_of(const Graph& graph, const Op& exchange);

@@ -65,6 +65,7 @@ struct AttentionDimensions {
                                // about as many; there may be fewer keys than that; 0: none chose
   std::int64_t value_dim = 0;  // where it is not head_dim; else 0
   TensorId key = kNoId;        // the keys
+  bool narrow_cache = false;   // that keeps them in 8 bits, set by who knows the precision
 };
 
 struct FusedOp {

@@ -69,6 +69,14 @@ bool chooses_among(const IndexerPart& indexer, std::int64_t keys) {
   return keys > indexer.top_k * indexer.block || indexer.always;
 }
 
+// Keys that stand for blocks stay in 16 bits where the cache is narrower.
+void keep_wide(Graph& graph, TensorId cache) {
+  for (const TensorId id : {graph.op(graph.tensor(cache).producer).inputs[0], cache}) {
+    graph.set_dtype(id, DType::kBf16);
+    graph.keep(id);
+  }
+}
+
 // Which keys are read, when there are more than are read.
 TensorId choose_keys(PartsContext& context, TensorId source, TensorId x, const IndexerPart& indexer,
                      std::int64_t rows) {
@@ -83,7 +91,9 @@ TensorId choose_keys(PartsContext& context, TensorId source, TensorId x, const I
                             context.linear("indexer.key", x, indexer.head_dim, false, kept));
   if (context.has_cache()) {
     k = context.reshaped("indexer.key.row", k, {in[0], 1, in[1], indexer.head_dim});
-    k = seen_rows(context, "indexer.key_cache.seen", context.cached("indexer.key_cache", k, rows));
+    const TensorId cache = context.cached("indexer.key_cache", k, rows);
+    if (indexer.block > 1) keep_wide(block.graph(), cache);
+    k = seen_rows(context, "indexer.key_cache.seen", cache);
     k = context.reshaped("indexer.keys", k, {in[0], block.shape(k)[2], indexer.head_dim});
   }
   const std::int64_t keys = block.shape(k)[1];
