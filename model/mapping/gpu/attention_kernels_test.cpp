@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "hw/spec/gpu/gpu_catalog.hpp"
 #include "model/base/errors.hpp"
 
@@ -116,6 +118,22 @@ TEST(AttentionKernels, ACausalMaskLeavesHalfOfTheWorkAndAWindowItsShare) {
   AttentionDimensions window = causal;
   window.window = 2048;
   EXPECT_NEAR(products_of(window) / products_of(open), 2048.0 / 16384, 0.02);
+}
+
+TEST(AttentionKernels, QueriesReadOnAverageWhatEachOfThemSeesOrChose) {
+  for (const std::int64_t queries : {1, 7, 64, 4096}) {
+    for (const std::int64_t keys : {queries, queries + 1, queries + 5000}) {
+      for (const std::int64_t selected : {1, 16, 2048, 100000}) {
+        double read = 0;
+        for (std::int64_t i = 1; i <= queries; ++i) {
+          read += static_cast<double>(std::min(selected, keys - queries + i));
+        }
+        const auto mean = static_cast<double>(mean_chosen_keys(queries, keys, selected));
+        EXPECT_NEAR(mean, read / static_cast<double>(queries), 0.51)
+            << queries << ' ' << keys << ' ' << selected;
+      }
+    }
+  }
 }
 
 TEST(AttentionKernels, AWindowCutsTheCacheOfATokenToo) {
