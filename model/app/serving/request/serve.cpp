@@ -160,7 +160,7 @@ class Server {
     split.tp = std::max(1, base_.tp);
     split.pp = std::max(1, base_.pp);
     split.workers = std::max(1, request_.dp);
-    split.attention_dp = request_.attention_dp;
+    split.attention_dp = std::max(1, request_.attention_dp);
     groups_.push_back(std::make_unique<BuiltGroup>(build(base_, split, base_.tp <= 0)));
     BuiltGroup& built = *groups_.back();
     const int needed = built.machine.devices_per_worker * split.workers;
