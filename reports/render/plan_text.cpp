@@ -77,7 +77,7 @@ std::string fallen_out(const PlanRecord& plan) {
                         example);
   }
   if (!no_type.empty()) {
-    text += fmt::format("  {}: refuse the types or the network, for example: {}\n",
+    text += fmt::format("  {}: refuse the types, the network or what is stated, for example: {}\n",
                         join(no_type, ", "), refusal);
   }
   return text;

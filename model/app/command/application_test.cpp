@@ -77,11 +77,11 @@ TEST(Application, ListsAreComparedAndElsewherePointThere) {
   EXPECT_THAT(
       run_command(run_line({"--batch", "1,8"})).messages,
       HasSubstr("--batch 1,8: takes one value here; `foretell compare` takes several, and a "
-                "study varies it, `vary: {batch: [1,8]}`"));
+                "study varies it, `vary: {batch: [1, 8]}`"));
   EXPECT_THAT(
       run_command({"compare", "--on", "inf2.xlarge", "--workload", "gpt2", "--cores", "1,2"})
           .messages,
-      HasSubstr("takes one value here; a study varies it, `vary: {cores: [1,2]}`"));
+      HasSubstr("takes one value here; a study varies it, `vary: {cores: [1, 2]}`"));
 }
 
 TEST(Application, OptionsOfOtherProgramsAreKnownByTheirNames) {

@@ -51,9 +51,10 @@ struct PlanOptions {
   OutputOptions output;
 };
 
-// The keys of a service that have lists of their own, or that no plan takes.
-const std::vector<std::string> kOtherKeys = {"engine", "max_batch", "requests", "offline",
-                                             "decode_on"};
+// The keys of a service that have options of their own here.
+const std::vector<std::string> kOtherKeys = {"engine", "max_batch", "requests"};
+// Options of `serve` that a plan says why it does not take; no help shows them.
+constexpr const char* kRefused[] = {"--offline", "--decode-on"};
 
 std::vector<std::string> listed(const std::string& text) {
   std::vector<std::string> names;
@@ -156,7 +157,7 @@ int run_plan(const PlanOptions& options, const Session& session) {
     if (const SystemPlan* plan = store.find(system)) record.systems.push_back(*plan);
   }
   mark_front(record);
-  if (finished && nothing_holds(record)) {
+  if (finished && nothing_holds(record) && !states_workers(request.service)) {
     record.would_hold = cheapest_that_holds(session.predict, request);
   }
   std::string text;
@@ -195,6 +196,7 @@ void add_plan_options(CLI::App& command, PlanOptions& options) {
   add("workload,--workload", service.machine.workload, "network by name, or a config.json",
       "NAME|FILE");
   add_service_options(command, options.service, {}, kOtherKeys);
+  for (const char* name : kRefused) command.get_option(name)->group("");
   add("--input-len", service.input_len,
       "tokens of a prompt: a number, uniform:A..B, histogram:FILE", "N");
   add("--output-len", service.output_len, "tokens of an answer, likewise", "N");

@@ -116,7 +116,7 @@ class CandidateBounds {
           machine.devices / std::max<std::int64_t>(split.devices(), machine.devices_per_worker);
       candidate.workers = request_.service.dp > 0 ? request_.service.dp : fit;
       if (candidate.workers > fit || fit == 0) {
-        if (has_stated_devices()) {
+        if (states_workers(request_.service)) {
           reject_(candidate,
                   fmt::format("{} workers of {} devices do not fit the {} of {}", candidate.workers,
                               split.devices(), machine.devices, system_));
@@ -133,7 +133,7 @@ class CandidateBounds {
         }
       }
     } catch (const UserError& error) {
-      reject_(split, error.what());
+      refuse(split, error.what());
     }
   }
 
@@ -165,7 +165,7 @@ class CandidateBounds {
             std::min(prompt.alone_s, step.alone_s) / kSlack);
       }
     } catch (const UserError& error) {
-      reject_(candidate, error.what());
+      refuse(candidate, error.what());
     }
   }
 
@@ -207,7 +207,7 @@ class CandidateBounds {
   // stated is predicted as it is.
   bool can_start(const Candidate& split, const std::string& engine) const {
     const bool mixed = split.ep > 1 && split.ep < split.devices();
-    return !mixed || has_stated_devices() || commands_.states_groups(engine);
+    return !mixed || states_workers(request_.service) || commands_.states_groups(engine);
   }
 
   // Limits of the sequences of a worker: the engine's own, and the most that keep a promise.
@@ -219,10 +219,10 @@ class CandidateBounds {
     return {0, step.batch};
   }
 
-  bool has_stated_devices() const {
-    const Candidate& stated = choices_.stated;
-    return stated.tp + stated.pp + stated.attention_dp + stated.ep + request_.service.dp > 0 ||
-           !request_.service.prefill.empty();
+  // What is stated and does not run is no matter of memory alone.
+  void refuse(Candidate candidate, const std::string& why) const {
+    if (states_workers(request_.service)) candidate.tp = 0;
+    reject_(candidate, why);
   }
 
   MachinePool& pool_;

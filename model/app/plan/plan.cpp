@@ -167,6 +167,7 @@ void check_settings(const PlanRequest& request, const std::vector<std::string>& 
     machine.system = system;
     take_engine_set(machine);
     try {
+      refuse_fields(machine, family_of(system).name());
       family_of(system).sheet(machine);
       return;
     } catch (const UserError& error) {
@@ -174,6 +175,12 @@ void check_settings(const PlanRequest& request, const std::vector<std::string>& 
     }
   }
   if (!first.empty()) throw UserError(first);
+}
+
+bool states_workers(const ServeRequest& service) {
+  const Request& machine = service.machine;
+  return !service.prefill.empty() ||
+         machine.tp + machine.pp + machine.ep + service.attention_dp + service.dp > 0;
 }
 
 void mark_front(PlanRecord& plan) {

@@ -175,6 +175,14 @@ TEST(Plan, WrongQuestionsSayWhatToType) {
   EXPECT_THAT(message([](PlanRequest& r) { r.systems = {"h100-sxm"}; }), HasSubstr("no price"));
 }
 
+TEST(Plan, WhatNoSystemTakesIsAMistake) {
+  PlanRequest request = example();
+  request.service.machine.power_limit = "300W";
+  EXPECT_THAT(error_of([&] { check_settings(request, {"inf2.xlarge"}); }),
+              HasSubstr("NeuronCores take none"));
+  EXPECT_EQ(error_of([&] { check_settings(request, {"inf2.xlarge", "g6e.xlarge"}); }), "");
+}
+
 TEST(Plan, AMachineWithoutAPriceMayBeGivenOne) {
   PlanRequest request = example();
   request.systems = {"h100-sxm"};

@@ -8,6 +8,7 @@
 #include "model/app/request/request_fields.hpp"
 #include "model/app/terminal/options.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/text.hpp"
 #include "reports/record/text_file.hpp"
 
 namespace foretell {
@@ -61,7 +62,7 @@ void set_option(Request& request, const RequestField& field, const std::string& 
     throw UserError(fmt::format(
         "{} {}: takes one value here; {}a study varies it, `vary: {{{}: [{}]}}` (docs/studies.md)",
         option, text, field.lists ? "`foretell compare` takes several, and " : "", key_of(field),
-        text));
+        join(split(text, ','), ", ")));
   }
   set_field(request, field, option, text);
 }

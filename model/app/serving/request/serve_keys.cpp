@@ -93,11 +93,11 @@ const std::vector<ServeKey>& serve_keys() {
        "guesses per step, how many are right, and the network that guesses on the same devices "
        "(without one guesses take no time), as in 7,acceptance=0.7,draft=Llama-3.2-1B",
        false, set_text_of<&R::speculate>},
-      {"dp", "N", "copies, each a worker (default: 1)", false,
+      {"dp", "N", "copies, each a worker (default: 1; a plan searches)", false,
        set_count_of<&R::dp, 1, kMaxReplicas>},
       {"attention_dp", "N",
        "groups of --tp devices of a worker that schedule apart, step together and share its "
-       "experts (default: 1)",
+       "experts (default: 1; a plan searches)",
        false, set_count_of<&R::attention_dp, 1, kMaxReplicas>},
       {"router", "WORD",
        "between workers: round-robin, least-loaded or prefix-aware (default: round-robin)", false,
