@@ -107,6 +107,10 @@ std::string serve_command(const ServeRequest& service) {
     if (service.attention_dp > 1) text += fmt::format(" --attention-dp {}", service.attention_dp);
     if (machine.ep > 1) text += fmt::format(" --ep {}", machine.ep);
     rest.machine.tp = rest.machine.pp = rest.machine.ep = rest.dp = rest.attention_dp = 0;
+  } else {
+    text += fmt::format(" --prefill {} --decode {}", service.prefill, service.decode);
+    rest.prefill.clear();
+    rest.decode.clear();
   }
   if (!machine.library.empty()) text += " --library " + machine.library;
   rest.machine.library.clear();
