@@ -24,7 +24,7 @@ class InternalError : public std::logic_error {
 // near enough to be what the user meant; then the shortest that has `given` in it ("bert").
 std::string nearest_name(std::string_view given, const std::vector<std::string>& candidates);
 
-// The candidates, at most so many: the one of nearest_name() first, then those that need the fewest
+// The candidates, at most `most`: the one of nearest_name() first, then those that need the fewest
 // edits.
 std::vector<std::string> nearest_names(std::string_view given,
                                        const std::vector<std::string>& candidates,

@@ -92,8 +92,8 @@ inline std::vector<RequestField> request_field_rows() {
       "is of boards of GPUs: NeuronCores take none; leave it out, and state slower clocks "
       "themselves, as in --set core.tensor.clock=1.2GHz";
   constexpr const char* kClocksOfCpus =
-      "is of boards of GPUs: leave it out, and state the clock itself, as in --set "
-      "device.clock=2GHz";
+      "is of boards of GPUs: CPUs take none; leave it out, and lower device.clock.base and "
+      "device.clock.all_core with --set";
   constexpr const char* kGpusAlone = "is modelled on GPUs alone; leave it out";
   constexpr const char* kNotOnCpus = "is not modelled on CPUs; leave it out";
   constexpr const char* kNothingCompiled =

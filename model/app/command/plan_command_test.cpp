@@ -171,6 +171,8 @@ TEST(PlanCommand, WrongOptionsSayWhatToType) {
   EXPECT_THAT(plan_with({"--workers", "apart"}).messages, HasSubstr("together"));
   EXPECT_THAT(plan_with({"--kv-dtype", "fp9"}).messages, HasSubstr("nearest is 'fp8'"));
   EXPECT_THAT(plan_with({"--engine", "vlm"}).messages, HasSubstr("nearest is 'vllm'"));
+  EXPECT_THAT(plan_with({"--router", "nearest"}).messages, HasSubstr("unknown router 'nearest'"));
+  EXPECT_THAT(plan_with({"--offline", "3"}).messages, HasSubstr("a plan needs requests over time"));
   EXPECT_THAT(plan_with({"--concurrency", "3"}).messages, HasSubstr("several loads"));
   EXPECT_THAT(plan_with({"--set", "device.hmb.bandwidth=1 TB/s"}).messages,
               HasSubstr("device.hbm.bandwidth"));

@@ -33,13 +33,6 @@ std::string gigabytes(Bytes bytes) { return fmt::format("{:.1f} GB", bytes.value
 
 constexpr double kGrowing = 0.25;  // of all requests wait when the last one comes: no steady state
 
-Router parse_router(const std::string& name) {
-  if (name == "round-robin") return Router::kRoundRobin;
-  if (name == "least-loaded") return Router::kMinLoaded;
-  if (name == "prefix-aware") return Router::kPrefixAware;
-  throw unknown_name("router", name, {"round-robin", "least-loaded", "prefix-aware"});
-}
-
 std::int64_t floor_blocks(Bytes kv, Bytes per_token, std::int64_t block) {
   if (!(per_token > Bytes(0))) return std::int64_t{1} << 40;
   return static_cast<std::int64_t>(
