@@ -22,9 +22,10 @@ void check_problem(const FitProblem& problem) {
   }
   if (problem.loss == Loss::kBelief && configurations.size() < problem.factors.size()) {
     throw UserError(
-        fmt::format("{} configurations cannot identify {} factors; give more measurements of the "
-                    "networks to fit on, or fewer factors",
-                    configurations.size(), problem.factors.size()));
+        fmt::format("{} configurations cannot identify {} factors; {} rows are left to fit on{}; "
+                    "give more measurements of the networks to fit on, or fewer factors",
+                    configurations.size(), problem.factors.size(), problem.observations.size(),
+                    problem.left_out.empty() ? "" : ": " + problem.left_out));
   }
 }
 

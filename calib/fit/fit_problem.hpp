@@ -42,6 +42,7 @@ struct FitProblem {
   std::vector<Observation> observations;
   Forecast forecast;
   Loss loss = Loss::kBelief;
+  std::string left_out;  // rows that are no observations and why, for messages: "8 rows judge"
 };
 
 using Point = std::vector<double>;  // scaled coordinates

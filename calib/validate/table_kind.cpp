@@ -161,6 +161,16 @@ const std::vector<TableLayout>& table_layouts() {
   return kLayouts;
 }
 
+const std::vector<MeasuredColumn>& energy_quantities() {
+  static const std::vector<MeasuredColumn> kQuantities = [] {
+    std::vector<MeasuredColumn> quantities;
+    for (const char* name : {"watts", "wall_watts", "joules_per_token", "joules_per_request"})
+      quantities.push_back({name, std::string("pred_") + name, name, ""});
+    return quantities;
+  }();
+  return kQuantities;
+}
+
 const TableLayout& recognise_table(const CsvRow& header, const std::string& path) {
   std::string kinds;
   for (const TableLayout& layout : table_layouts()) {

@@ -46,6 +46,9 @@ struct TableLayout {
 
 const std::vector<TableLayout>& table_layouts();
 
+// Watts and joules, of tables of networks and of services where they are asked for.
+const std::vector<MeasuredColumn>& energy_quantities();
+
 // The layout whose required columns all stand in the header; where several fit, the first of the
 // list, which goes from the special to the general. UserError lists the kinds with their columns.
 const TableLayout& recognise_table(const CsvRow& header, const std::string& path);

@@ -188,6 +188,23 @@ std::string nearest_name(std::string_view given, const std::vector<std::string>&
   return nearest.empty() ? shortest_holding(wanted, candidates) : nearest;
 }
 
+std::vector<std::string> nearest_names(std::string_view given,
+                                       const std::vector<std::string>& candidates,
+                                       std::size_t most) {
+  const std::string wanted = to_lower(given);
+  const std::string nearest = nearest_name(given, candidates);
+  std::vector<std::pair<std::size_t, std::string>> ranked;
+  for (const std::string& candidate : candidates) {
+    const bool is_first = !nearest.empty() && candidate == nearest;
+    ranked.emplace_back(is_first ? 0 : edit_distance(wanted, to_lower(candidate)), candidate);
+  }
+  std::stable_sort(ranked.begin(), ranked.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < std::min(most, ranked.size()); ++i) names.push_back(ranked[i].second);
+  return names;
+}
+
 bool is_slip_of(std::string_view given, std::string_view name) {
   constexpr std::size_t kTelling = 4;
   return std::min(given.size(), name.size()) >= kTelling &&

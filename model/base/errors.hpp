@@ -24,6 +24,12 @@ class InternalError : public std::logic_error {
 // near enough to be what the user meant; then the shortest that has `given` in it ("bert").
 std::string nearest_name(std::string_view given, const std::vector<std::string>& candidates);
 
+// The candidates, at most `most`: the one of nearest_name() first, then those that need the fewest
+// edits.
+std::vector<std::string> nearest_names(std::string_view given,
+                                       const std::vector<std::string>& candidates,
+                                       std::size_t most);
+
 // Whether `given` is `name` but for one slip of the keys: a letter that is missing, another, one
 // too many, or two that are swapped. Words of less than four letters are too short to tell.
 bool is_slip_of(std::string_view given, std::string_view name);

@@ -22,7 +22,8 @@ struct RecordFields<DeploymentSetting> {
       record_field("library", &R::library), record_field("tp", &R::tp), record_field("pp", &R::pp),
       record_field("attention_dp", &R::attention_dp), record_field("ep", &R::ep),
       record_field("max_batch", &R::max_batch), record_field("workers", &R::workers),
-      record_field("prefill_workers", &R::prefill_workers));
+      record_field("prefill_workers", &R::prefill_workers), record_field("prefill", &R::prefill),
+      record_field("decode", &R::decode));
 };
 
 template <>
@@ -39,6 +40,9 @@ struct RecordFields<PlannedDeployment> {
                       record_field("requests_per_s", &R::requests_per_s),
                       record_field("kv_used_share", &R::kv_used_share),
                       record_field("joules_per_token", &R::joules_per_token),
+                      record_field("joules_per_request", &R::joules_per_request),
+                      record_field("watts", &R::watts), record_field("wall_watts", &R::wall_watts),
+                      record_field("energy_usd_per_million", &R::energy_usd_per_million),
                       record_field("probability", &R::probability),
                       record_field("binds", &R::binds), record_field("on_front", &R::on_front),
                       record_field("simulate", &R::simulate), record_field("start", &R::start)));
@@ -135,20 +139,26 @@ std::vector<CsvRow> plan_rows(const PlanRecord& record) {
              RecordFields<DeploymentSetting>::kAll);
   header.insert(header.end(), {"usd_per_hour", "cost_usd_per_million", "ttft_mean_s", "ttft_p99_s",
                                "tpot_mean_s", "tpot_p99_s", "output_tokens_per_s",
-                               "joules_per_token", "probability", "on_front", "binds"});
+                               "joules_per_token", "joules_per_request", "watts", "wall_watts",
+                               "energy_usd_per_million", "probability", "on_front", "binds"});
   std::vector<CsvRow> rows = {std::move(header)};
   const auto text = [](double value) { return plan_number(value).dump(); };
+  const auto known = [&text](const std::optional<double>& value) {
+    return value ? text(*value) : "";
+  };
   for (const SystemPlan& plan : record.systems) {
     for (const PlannedDeployment& one : plan.deployments) {
       CsvRow row = {one.system, std::to_string(one.instances)};
       const RecordJson setting = record_json<DeploymentSetting>(one);
       for (const RecordJson& value : setting)
         row.push_back(value.is_string() ? value.get<std::string>() : value.dump());
-      row.insert(row.end(), {text(one.usd_per_hour), text(one.usd_per_million),
-                             text(one.ttft_s.mean), text(one.ttft_s.p99), text(one.tpot_s.mean),
-                             text(one.tpot_s.p99), text(one.output_tokens_per_s),
-                             one.joules_per_token ? text(*one.joules_per_token) : "",
-                             text(one.probability), one.on_front ? "yes" : "no", one.binds});
+      row.insert(row.end(),
+                 {text(one.usd_per_hour), text(one.usd_per_million), text(one.ttft_s.mean),
+                  text(one.ttft_s.p99), text(one.tpot_s.mean), text(one.tpot_s.p99),
+                  text(one.output_tokens_per_s), known(one.joules_per_token),
+                  known(one.joules_per_request), known(one.watts), known(one.wall_watts),
+                  known(one.energy_usd_per_million), text(one.probability),
+                  one.on_front ? "yes" : "no", one.binds});
       rows.push_back(std::move(row));
     }
   }

@@ -28,6 +28,9 @@ struct DeploymentSetting {
   std::int64_t workers = 1;          // of an instance
   std::int64_t prefill_workers = 0;  // of these, where they are separate; 0: every worker does both
   std::int64_t max_batch = 0;        // sequences of a worker at one time; 0: the engine's
+  // Separate workers as they were stated: "tp=4,workers=2". The split above is then that of decode.
+  std::string prefill;
+  std::string decode;
 
   std::int64_t devices() const { return tp * pp * attention_dp; }  // of a worker
 };
@@ -36,8 +39,8 @@ struct DeploymentSetting {
 struct PlannedDeployment : DeploymentSetting {
   std::string system;
   std::int64_t instances = 1;
-  double usd_per_hour = 0;     // of all instances
-  double usd_per_million = 0;  // output tokens
+  double usd_per_hour = 0;     // of all instances; with a price of energy that of it, too
+  double usd_per_million = 0;  // output tokens, likewise
   ServeStatistic ttft_s;
   ServeStatistic tpot_s;
   ServeStatistic e2e_s;
@@ -45,7 +48,11 @@ struct PlannedDeployment : DeploymentSetting {
   double requests_per_s = 0;
   double kv_used_share = 0;
   std::optional<double> joules_per_token;  // of the boards; empty: no energy of them is known
-  double probability = 0;                  // that every promise is kept
+  std::optional<double> joules_per_request;
+  std::optional<double> watts;  // of the boards of all instances
+  std::optional<double> wall_watts;
+  std::optional<double> energy_usd_per_million;  // its part of the cost, where it has a price
+  double probability = 0;                        // that every promise is kept
   std::string binds;
   bool on_front = false;  // no other is at least as good in cost, TTFT, TPOT and joules
   std::string simulate;   // the command that shows one instance under its share of the load

@@ -6,19 +6,13 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <string>
 #include <string_view>
-#include <utility>
-#include <variant>
 #include <vector>
 
+#include "reports/record/request_field.hpp"
+
 namespace foretell {
-
-using TextMap = std::map<std::string, std::string>;
-using SizeMap = std::map<std::string, std::int64_t>;
-
-struct RequestField;
 
 // 0, "" and false mean "not stated". In a record all defaults are filled in.
 struct Scenario {
@@ -89,101 +83,17 @@ inline constexpr std::int64_t kMaxPue = 100;
 inline constexpr std::int64_t kMaxTrips = 1'000'000;
 inline constexpr std::int64_t kMaxInFlight = 1'000'000;  // above 0; tables state averages
 
-// A family that has no meaning for a field, or for one of its words.
-struct FieldRefusal {
-  std::string_view family;  // "neuron", "gpu", "cpu"
-  std::string_view word;    // ""; whatever is stated (of numbers: above 1)
-  std::string_view why;     // after the name of the option: "is about GPUs; leave it out"
-};
-
-enum class FieldKind { kCount, kNumber, kFlag, kText, kPairs };
-
-// Where texts name a field: everywhere, where it is above 1, or only to tell runs apart.
-enum class FieldSaid { kAlways, kAboveOne, kToTellApart };
-
-// Phases that a field says something about.
-inline constexpr unsigned kForwardPhase = 1;
-inline constexpr unsigned kGenerationPhase = 2;
-inline constexpr unsigned kTrainingPhase = 4;
-inline constexpr unsigned kAnyPhase = 7;
-
-struct RequestField {
-  using Member =
-      std::variant<std::int64_t Scenario::*, int Scenario::*, double Scenario::*, bool Scenario::*,
-                   std::string Scenario::*, TextMap Scenario::*, SizeMap Scenario::*>;
-
-  Member member;
-  const char* key;     // in records and tables: "input_len"
-  const char* option;  // "input-len", without the dashes; "" where no option sets it
-  const char* words;   // in texts: "input {}"; of pairs "{} {}"
-  const char* help;
-  const char* name = "";                  // as a title: "input length"; "": the key
-  const char* column = "";                // of tables, where it is not the key
-  const char* type = "WORD";              // of its value, in help
-  std::int64_t low = 1;                   // of counts; of pairs: of their values
-  std::int64_t high = 0;                  // 0: no limit
-  std::vector<std::string> choices = {};  // of texts; empty: any text
-  unsigned phases = kAnyPhase;
-  FieldSaid said = FieldSaid::kAlways;
-  bool is_question = false;  // what is asked for, not how it is run
-  bool varies = false;       // may be a distribution
-  bool lists = false;        // `compare` takes several
-  std::vector<FieldRefusal> refusals = {};
-
-  RequestField& range(std::int64_t least, std::int64_t most) {
-    low = least;
-    high = most;
-    return *this;
-  }
-  RequestField& called(const char* title) {
-    name = title;
-    return *this;
-  }
-  RequestField& in_column(const char* title) {
-    column = title;
-    return *this;
-  }
-  RequestField& takes(const char* value) {
-    type = value;
-    return *this;
-  }
-  RequestField& one_of(std::vector<std::string> allowed) {
-    choices = std::move(allowed);
-    return *this;
-  }
-  RequestField& only_in(unsigned some) {
-    phases = some;
-    return *this;
-  }
-  RequestField& tells(FieldSaid where) {
-    said = where;
-    return *this;
-  }
-  RequestField& asked() {
-    is_question = true;
-    return *this;
-  }
-  RequestField& may_vary() {
-    varies = true;
-    return *this;
-  }
-  RequestField& may_list() {
-    lists = true;
-    return *this;
-  }
-  RequestField& not_on(std::string_view family, std::string_view why, std::string_view word = "") {
-    refusals.push_back({family, word, why});
-    return *this;
-  }
-
-  FieldKind kind() const;
-};
-
 // In the order of records.
 inline std::vector<RequestField> request_field_rows() {
   using S = Scenario;
   using F = RequestField;
   constexpr const char* kAboutGpus = "is about GPUs; leave it out";
+  constexpr const char* kClocksOfNeuron =
+      "is of boards of GPUs: NeuronCores take none; leave it out, and state slower clocks "
+      "themselves, as in --set core.tensor.clock=1.2GHz";
+  constexpr const char* kClocksOfCpus =
+      "is of boards of GPUs: CPUs take none; leave it out, and lower device.clock.base and "
+      "device.clock.all_core with --set";
   constexpr const char* kGpusAlone = "is modelled on GPUs alone; leave it out";
   constexpr const char* kNotOnCpus = "is not modelled on CPUs; leave it out";
   constexpr const char* kNothingCompiled =
@@ -202,7 +112,8 @@ inline std::vector<RequestField> request_field_rows() {
           .asked()
           .may_vary()
           .called("sequence length")
-          .only_in(kForwardPhase | kTrainingPhase),
+          .only_in(kForwardPhase | kTrainingPhase)
+          .may_list(),
       F{&S::input_len, "input_len", "input-len", "input {}",
         "prompt tokens (prefill); a number or a distribution"}
           .range(1, kMaxTokens)
@@ -210,7 +121,8 @@ inline std::vector<RequestField> request_field_rows() {
           .asked()
           .may_vary()
           .called("input length")
-          .only_in(kGenerationPhase),
+          .only_in(kGenerationPhase)
+          .may_list(),
       F{&S::output_len, "output_len", "output-len", "output {}",
         "generated tokens (decode); a number or a distribution"}
           .range(1, kMaxTokens)
@@ -218,13 +130,15 @@ inline std::vector<RequestField> request_field_rows() {
           .asked()
           .may_vary()
           .called("output length")
-          .only_in(kGenerationPhase),
+          .only_in(kGenerationPhase)
+          .may_list(),
       F{&S::context, "context", "context", "context {}",
         "longest context that is compiled for (default: the network's)"}
           .range(1, kMaxTokens)
           .takes("N")
           .only_in(kGenerationPhase)
-          .tells(FieldSaid::kToTellApart),
+          .tells(FieldSaid::kToTellApart)
+          .of_services(),
       F{&S::context_encoding_buckets, "context_encoding_buckets", "context-encoding-buckets",
         "prompts compiled for {}",
         "lengths that NeuronCores have prompts compiled for, such as 2048,4096,10240 (default: "
@@ -233,7 +147,8 @@ inline std::vector<RequestField> request_field_rows() {
           .only_in(kGenerationPhase)
           .tells(FieldSaid::kToTellApart)
           .not_on("gpu", kNothingCompiled)
-          .not_on("cpu", kNothingCompiled),
+          .not_on("cpu", kNothingCompiled)
+          .of_services(),
       F{&S::token_generation_buckets, "token_generation_buckets", "token-generation-buckets",
         "steps compiled for {}",
         "lengths of the KV cache that NeuronCores have decode steps compiled for, such as 12800 "
@@ -242,18 +157,22 @@ inline std::vector<RequestField> request_field_rows() {
           .only_in(kGenerationPhase)
           .tells(FieldSaid::kToTellApart)
           .not_on("gpu", kNothingCompiled)
-          .not_on("cpu", kNothingCompiled),
+          .not_on("cpu", kNothingCompiled)
+          .of_services(),
       F{&S::image_size, "image_size", "image-size", "image {}",
         "height and width of images in pixels"}
           .range(1, kMaxPixels)
           .takes("N")
           .asked()
           .may_vary()
-          .called("image size"),
+          .called("image size")
+          .may_list()
+          .of_services(),
       F{&S::image_width, "image_width", "image-width", "{} wide",
         "width of images in pixels where --image-size is their height alone"}
           .range(1, kMaxPixels)
-          .takes("N"),
+          .takes("N")
+          .of_services(),
       F{&S::frames, "frames", "frames", "{} frames",
         "of networks that make videos (default: as their publishers run them)"}
           .range(1, kMaxFrames)
@@ -262,7 +181,8 @@ inline std::vector<RequestField> request_field_rows() {
         "in every prompt, of networks that read them; their tokens are part of --input-len"}
           .range(1, kMaxFrames)
           .takes("N")
-          .only_in(kGenerationPhase),
+          .only_in(kGenerationPhase)
+          .of_services(),
       F{&S::steps, "steps", "steps", "{} steps",
         "in which a pipeline removes noise: calls of what it calls more than once"}
           .range(1, kMaxSteps)
@@ -284,7 +204,9 @@ inline std::vector<RequestField> request_field_rows() {
         "data type of the KV cache (default: that of --dtype)"}
           .one_of({"int8", "fp8", "fp16", "bf16", "fp32"})
           .only_in(kGenerationPhase)
-          .called("KV cache"),
+          .called("KV cache")
+          .may_list()
+          .of_services(),
       F{&S::sampling, "sampling", "sampling", "sampling on the {}",
         "where the next token is chosen: device or host (default: device)"}
           .one_of({"device", "host"})
@@ -298,26 +220,33 @@ inline std::vector<RequestField> request_field_rows() {
           .may_list()
           .not_on("cpu",
                   "is not modelled on CPUs: all cores of a copy work on it together; leave "
-                  "it out"),
+                  "it out")
+          .of_services(),
       F{&S::sequence_parallel, "sequence_parallel", "sequence-parallel", "sequence parallel",
-        "in prefill the cores of a copy share the tokens of norms and residuals, too"},
+        "in prefill the cores of a copy share the tokens of norms and residuals, too"}
+          .of_services(),
       F{&S::pp, "pp", "pp", "pp {}", "pipeline stages of one copy"}
           .range(1, kMaxWays)
           .takes("N")
           .tells(FieldSaid::kAboveOne)
-          .not_on("cpu", kNotOnCpus),
+          .not_on("cpu", kNotOnCpus)
+          .may_list()
+          .of_services(),
       F{&S::ep, "ep", "ep", "ep {}",
         "groups of GPUs, or of NeuronCores, of a copy that each hold some of the experts"}
           .range(1, kMaxWays)
           .takes("N")
           .tells(FieldSaid::kAboveOne)
-          .not_on("cpu", kNotOnCpus),
+          .not_on("cpu", kNotOnCpus)
+          .may_list()
+          .of_services(),
       F{&S::moe_tp, "moe_tp", "moe-tp", "experts tp {}",
         "GPUs, or NeuronCores, that share each expert (default: the rest of a copy)"}
           .range(1, kMaxWays)
           .takes("N")
           .tells(FieldSaid::kAboveOne)
-          .not_on("cpu", kNotOnCpus),
+          .not_on("cpu", kNotOnCpus)
+          .of_services(),
       F{&S::attention_dp, "attention_dp", "attention-dp", "attention dp {}",
         "groups of --tp GPUs, or NeuronCores, of a copy that each have some of the sequences"}
           .range(1, kMaxWays)
@@ -332,7 +261,8 @@ inline std::vector<RequestField> request_field_rows() {
           .tells(FieldSaid::kAboveOne)
           .may_list()
           .not_on("neuron", kGpusAlone)
-          .not_on("cpu", kGpusAlone),
+          .not_on("cpu", kGpusAlone)
+          .of_services(),
       F{&S::ring, "ring", "ring", "ring {}",
         "of the --cp GPUs that remove noise, as many pass keys around (ring attention), the others "
         "exchange tokens for heads (default: as few as heads allow)"}
@@ -345,19 +275,22 @@ inline std::vector<RequestField> request_field_rows() {
         "copies of the most loaded experts, held by the groups of --ep beside one of each"}
           .range(1, kMaxWays)
           .takes("N")
-          .not_on("cpu", kNotOnCpus),
+          .not_on("cpu", kNotOnCpus)
+          .of_services(),
       F{&S::two_batch, "two_batch", "two-batch", "two batches in turns",
         "two-batch overlap: one half of the batch, or of a prompt, computes while the other "
         "exchanges with other GPUs"}
           .only_in(kGenerationPhase)
           .not_on("neuron", kGpusAlone)
-          .not_on("cpu", kGpusAlone),
+          .not_on("cpu", kGpusAlone)
+          .of_services(),
       F{&S::experts, "experts", "experts", "experts {}",
         "how tokens choose experts: random, balanced, power-law:A, or a file with one load per "
         "line "
         "(default: random)"}
           .takes("ROUTING")
-          .not_on("cpu", kNotOnCpus),
+          .not_on("cpu", kNotOnCpus)
+          .of_services(),
       F{&S::dp, "dp", "dp", "1 copy|{} copies",
         "copies side by side (default: as many as fit the cores)"}
           .range(1, kMaxWays)
@@ -386,13 +319,15 @@ inline std::vector<RequestField> request_field_rows() {
           .takes("LIBRARY")
           .may_list()
           .not_on("neuron", kAboutGpus)
-          .not_on("cpu", kAboutGpus),
+          .not_on("cpu", kAboutGpus)
+          .of_services(),
       F{&S::library_release, "library_release", "library-release", "release {} of the library",
         "of GPUs: release of --library (default: the newest)"}
           .takes("VERSION")
           .called("library release")
           .not_on("neuron", kAboutGpus)
-          .not_on("cpu", kAboutGpus),
+          .not_on("cpu", kAboutGpus)
+          .of_services(),
       F{&S::l2, "l2", "l2", "L2 {}",
         "of GPUs: 'warm', or rotate:N for N copies of the network in turn (default: warm)"}
           .takes("STATE")
@@ -410,27 +345,34 @@ inline std::vector<RequestField> request_field_rows() {
         "frequency, 1500MHz (default: burst; sustained on boards with fewer watts for an "
         "operation than the one that was measured)"}
           .takes("CLOCK")
-          .not_on("neuron", kAboutGpus)
-          .not_on("cpu", kAboutGpus),
+          .not_on("neuron", kClocksOfNeuron)
+          .not_on("cpu", kClocksOfCpus)
+          .may_list()
+          .of_services(),
       F{&S::power_limit, "power_limit", "power-limit", "power limit {}",
         "of GPUs: watts of a board, 500W; the clock falls until it fits (default: the board's)"}
           .takes("WATTS")
-          .not_on("neuron", kAboutGpus)
-          .not_on("cpu", kAboutGpus),
+          .not_on("neuron", kClocksOfNeuron)
+          .not_on("cpu", kClocksOfCpus)
+          .may_list()
+          .of_services(),
       F{&S::voltage, "voltage", "voltage", "at most {} of the full voltage",
         "of GPUs: what the chip is supplied with at most, as a share of its voltage at the full "
         "clock, 0.9 or 90% (default: what its curve has for each clock)"}
           .takes("SHARE")
           .not_on("neuron", kAboutGpus)
-          .not_on("cpu", kAboutGpus),
+          .not_on("cpu", kAboutGpus)
+          .of_services(),
       F{&S::usd_per_kwh, "usd_per_kwh", "usd-per-kwh", "{} USD per kWh",
         "price of energy, for costs with energy"}
           .range(0, kMaxUsdPerKwh)
-          .takes("USD"),
+          .takes("USD")
+          .of_services(),
       F{&S::pue, "pue", "pue", "PUE {}",
         "energy of the building over that of its systems, 1 or more (default: 1)"}
           .range(1, kMaxPue)
-          .takes("RATIO"),
+          .takes("RATIO")
+          .of_services(),
       F{&S::node, "node", "node", "made in {}",
         "what if it were made in another process, such as 3nm: energy, area, time within a limit"}
           .takes("NODE"),

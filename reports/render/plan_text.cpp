@@ -19,6 +19,7 @@ std::string workers_of(const PlannedDeployment& one) {
 
 // "tp 8", "8 ranks of tp 1, ep 8": how the devices of a worker share the network.
 std::string split_of(const DeploymentSetting& one) {
+  if (!one.prefill.empty()) return fmt::format("prefill {}, decode {}", one.prefill, one.decode);
   std::string text = fmt::format("tp {}", one.tp);
   if (one.pp > 1) text += fmt::format(", pp {}", one.pp);
   if (one.attention_dp > 1) text = fmt::format("{} ranks of {}", one.attention_dp, text);
@@ -76,7 +77,7 @@ std::string fallen_out(const PlanRecord& plan) {
                         example);
   }
   if (!no_type.empty()) {
-    text += fmt::format("  {}: refuse the types or the network, for example: {}\n",
+    text += fmt::format("  {}: refuse the types, the network or what is stated, for example: {}\n",
                         join(no_type, ", "), refusal);
   }
   return text;
@@ -185,6 +186,28 @@ std::string plan_text(const PlanRecord& plan, int max_width) {
   if (!fallen.empty()) text += "\nfell out:\n" + fallen;
   if (!best.empty()) text += commands_of(*best.front());
   return text;
+}
+
+std::string plan_energies_text(const PlanRecord& plan, int max_width) {
+  Table table;
+  table.columns = {{"system"},
+                   {"J per token", Align::kRight},
+                   {"J per request", Align::kRight},
+                   {"boards", Align::kRight},
+                   {"at the wall", Align::kRight},
+                   {"USD per million", Align::kRight}};
+  const auto cell = [](const std::optional<double>& value, const char* unit) {
+    return value ? si_format(*value, unit) : std::string("-");
+  };
+  for (const PlannedDeployment* one : best_of_systems(plan)) {
+    table.rows.push_back(
+        {one->system, cell(one->joules_per_token, "J"), cell(one->joules_per_request, "J"),
+         cell(one->watts, "W"), cell(one->wall_watts, "W"),
+         one->energy_usd_per_million ? plain_format(*one->energy_usd_per_million) : "-"});
+  }
+  if (table.rows.empty()) return "";
+  return "\nEnergy of the best of every system, all its instances\n\n" +
+         render_text(table, max_width);
 }
 
 std::string plan_markdown(const PlanRecord& plan) {

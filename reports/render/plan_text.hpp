@@ -17,5 +17,7 @@ Table plan_table(const PlanRecord& plan);
 // `max_width`: of tables; 0: any.
 std::string plan_text(const PlanRecord& plan, int max_width);
 std::string plan_markdown(const PlanRecord& plan);
+// Joules, watts and the cost of energy of the best deployment of every system; "" without one.
+std::string plan_energies_text(const PlanRecord& plan, int max_width);
 
 }  // namespace foretell

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <new>
 #include <sstream>
@@ -65,6 +66,22 @@ TEST(Application, UnknownWordsNameTheNearest) {
   EXPECT_THAT(run_command(run_line({"--seed", "1", "--seed", "2"})).messages,
               HasSubstr("--seed: is given more than once"));
   EXPECT_THAT(run_command(run_line({"--format", "jsn"})).messages, HasSubstr("nearest is 'json'"));
+}
+
+TEST(Application, ListsAreComparedAndElsewherePointThere) {
+  const std::string lengths =
+      run_command({"compare", "--on", "inf2.xlarge", "--workload", "gpt2", "--input-len", "128,256",
+                   "--output-len", "8,16", "--format", "csv"})
+          .result;
+  EXPECT_EQ(std::count(lengths.begin(), lengths.end(), '\n'), 5) << lengths;
+  EXPECT_THAT(
+      run_command(run_line({"--batch", "1,8"})).messages,
+      HasSubstr("--batch 1,8: takes one value here; `foretell compare` takes several, and a "
+                "study varies it, `vary: {batch: [1, 8]}`"));
+  EXPECT_THAT(
+      run_command({"compare", "--on", "inf2.xlarge", "--workload", "gpt2", "--cores", "1,2"})
+          .messages,
+      HasSubstr("takes one value here; a study varies it, `vary: {cores: [1, 2]}`"));
 }
 
 TEST(Application, OptionsOfOtherProgramsAreKnownByTheirNames) {

@@ -155,7 +155,8 @@ TEST_F(CalibrateFit, TooFewRowsAndNoRows) {
   EXPECT_EQ(run(kHeader), kUserMistake);
   EXPECT_THAT(messages, HasSubstr("none of 0 rows has call_ms"));
   EXPECT_EQ(run(kHeader + rows("b")), kUserMistake);
-  EXPECT_THAT(messages, HasSubstr("0 configurations cannot identify 2 factors"));
+  EXPECT_THAT(messages, HasSubstr("0 configurations cannot identify 2 factors; 0 rows are left"));
+  EXPECT_THAT(messages, HasSubstr("8 of networks that are held out"));
 }
 
 TEST_F(CalibrateFit, SaysWhereTheDataComeFrom) {

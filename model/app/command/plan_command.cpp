@@ -51,10 +51,10 @@ struct PlanOptions {
   OutputOptions output;
 };
 
-// The keys of a service that are the same for all candidates. `requests` has a default of
-// its own.
-const std::vector<std::string> kServiceKeys = {"rate", "concurrency", "trace",       "arrivals",
-                                               "slo",  "max_tokens",  "prefix_cache"};
+// The keys of a service that have options of their own here.
+const std::vector<std::string> kOtherKeys = {"engine", "max_batch", "requests"};
+// Options of `serve` that a plan says why it does not take; no help shows them.
+constexpr const char* kRefused[] = {"--offline", "--decode-on"};
 
 std::vector<std::string> listed(const std::string& text) {
   std::vector<std::string> names;
@@ -157,13 +157,15 @@ int run_plan(const PlanOptions& options, const Session& session) {
     if (const SystemPlan* plan = store.find(system)) record.systems.push_back(*plan);
   }
   mark_front(record);
-  if (finished && nothing_holds(record)) {
+  if (finished && nothing_holds(record) && !states_workers(request.service)) {
     record.would_hold = cheapest_that_holds(session.predict, request);
   }
   std::string text;
   switch (format) {
     case Format::kTable:
-      text = as_shown(options.output.output, plan_text(record, session.result_width));
+      text = plan_text(record, session.result_width);
+      if (options.output.energy) text += plan_energies_text(record, session.result_width);
+      text = as_shown(options.output.output, text);
       break;
     case Format::kJson:
       text = to_json(record) + "\n";
@@ -193,7 +195,8 @@ void add_plan_options(CLI::App& command, PlanOptions& options) {
                               const char* type) { add_option(command, name, text, type, help); };
   add("workload,--workload", service.machine.workload, "network by name, or a config.json",
       "NAME|FILE");
-  add_service_options(command, options.service, kServiceKeys);
+  add_service_options(command, options.service, {}, kOtherKeys);
+  for (const char* name : kRefused) command.get_option(name)->group("");
   add("--input-len", service.input_len,
       "tokens of a prompt: a number, uniform:A..B, histogram:FILE", "N");
   add("--output-len", service.output_len, "tokens of an answer, likewise", "N");
@@ -202,8 +205,7 @@ void add_plan_options(CLI::App& command, PlanOptions& options) {
   add("--on", options.systems, "systems to choose from (default: all that have a price)",
       "SYSTEM,…");
   add("--dtype", options.dtypes, "types to choose from (default: fp8,bf16,fp16)", "TYPE,…");
-  add_field_options(command, options.model,
-                    {"kv-dtype", "power-limit", "images", "image-size", "image-width"});
+  add_field_options(command, options.model, service_fields({"library"}));
   add("--workers", options.request.workers,
       "together: every worker does prompts and answers; separate: some do one, some the other; "
       "both: the cheapest is also tried separate (default: both)",
@@ -239,7 +241,9 @@ void add_plan_command(CLI::App& app, Session& session) {
       "attention on ranks of their own, limits of the batch, separate workers and the number of "
       "instances. Memory and "
       "single steps rule out what cannot be cheaper; every decision is a simulation of the "
-      "service.\n"
+      "service. What is stated of these (--tp, --dp, --attention-dp, --prefill with --decode, …) "
+      "is "
+      "not searched; with --usd-per-kwh costs have energy in them.\n"
       "Examples:\n"
       "  foretell plan --workload Llama-3.1-70B --rate 10 --input-len 1024 --output-len 256 "
       "--slo 'ttft.p99<=1s,tpot.p99<=40ms'\n"
@@ -248,6 +252,7 @@ void add_plan_command(CLI::App& app, Session& session) {
   add_plan_options(*command, *options);
   add_model_options(*command, options->model);
   add_format_option(*command, options->output);
+  add_energy_option(*command, options->output);
   set_action(*command, session, [options, &session] { return run_plan(*options, session); });
 }
 

@@ -107,6 +107,33 @@ TEST(PlanCommand, TheAnswerIsThatOfTheCommandThatItPrints) {
   }
 }
 
+TEST(PlanCommand, WhatIsStatedIsInTheCommandThatItPrints) {
+  const CommandResult outcome =
+      plan_on("g6e.12xlarge", "ttft.p99<=1s,tpot.mean<=60ms",
+              {"--tp", "2", "--dp", "1", "--kv-fraction", "0.8", "--chunk", "1024", "--speculate",
+               "2,acceptance=0.6", "--clock", "1500MHz", "--usd-per-kwh", "0.1", "--pue", "1.2",
+               "--energy", "--workers", "together"});
+  ASSERT_EQ(outcome.code, 0) << outcome.messages;
+  for (const char* option :
+       {"--tp 2 --dp 1", "--kv-fraction 0.8", "--chunk 1024", "--speculate 2,acceptance=0.6",
+        "--clock 1500MHz", "--usd-per-kwh 0.1", "--pue 1.2"}) {
+    EXPECT_THAT(outcome.result, HasSubstr(option));
+  }
+  EXPECT_THAT(outcome.result, HasSubstr("Energy of the best of every system"));
+}
+
+TEST(PlanCommand, StatedWorkersAreTheOnesThatItFinds) {
+  const CommandResult outcome =
+      plan_on("g6e.12xlarge", "ttft.p99<=1s,tpot.mean<=60ms",
+              {"--prefill", "tp=1,workers=1", "--decode", "tp=2,workers=1"});
+  ASSERT_EQ(outcome.code, 0) << outcome.messages;
+  EXPECT_THAT(outcome.result, HasSubstr("--prefill tp=1,workers=1 --decode tp=2,workers=1"));
+  EXPECT_THAT(plan_on("g6e.12xlarge", "ttft.p99<=1s",
+                      {"--prefill", "tp=4,workers=1", "--decode", "tp=2,workers=1"})
+                  .result,
+              HasSubstr("need 6 devices, g6e.12xlarge has 4"));
+}
+
 TEST(PlanCommand, ListsOfEnginesAndBatchesAreSearched) {
   const CommandResult outcome =
       plan_with({"--engine", "vllm,sglang", "--max-batch", "8,32", "--format", "csv"});
@@ -144,6 +171,8 @@ TEST(PlanCommand, WrongOptionsSayWhatToType) {
   EXPECT_THAT(plan_with({"--workers", "apart"}).messages, HasSubstr("together"));
   EXPECT_THAT(plan_with({"--kv-dtype", "fp9"}).messages, HasSubstr("nearest is 'fp8'"));
   EXPECT_THAT(plan_with({"--engine", "vlm"}).messages, HasSubstr("nearest is 'vllm'"));
+  EXPECT_THAT(plan_with({"--router", "nearest"}).messages, HasSubstr("unknown router 'nearest'"));
+  EXPECT_THAT(plan_with({"--offline", "3"}).messages, HasSubstr("a plan needs requests over time"));
   EXPECT_THAT(plan_with({"--concurrency", "3"}).messages, HasSubstr("several loads"));
   EXPECT_THAT(plan_with({"--set", "device.hmb.bandwidth=1 TB/s"}).messages,
               HasSubstr("device.hbm.bandwidth"));

@@ -32,6 +32,22 @@ struct PredictOptions {
   bool energy = false;
 };
 
+// What --energy adds to a table of this kind; tables of power have it all.
+std::vector<std::string> energy_columns(const TableLayout& layout) {
+  if (layout.kind == TableKind::kPower || layout.kind == TableKind::kEnergyRuns) return {};
+  if (layout.kind != TableKind::kModels && layout.kind != TableKind::kServing) {
+    throw UserError(
+        "--energy: adds columns to tables of models and of services; this is one of "
+        "kind " +
+        layout.name + ": leave it out");
+  }
+  std::vector<std::string> columns;
+  for (const MeasuredColumn& column : energy_quantities()) {
+    for (const char* end : {"", "_lo", "_hi"}) columns.push_back(column.predicted + end);
+  }
+  return columns;
+}
+
 // Columns of the input that pass through: all but those that this command adds, so that a table
 // it wrote can be predicted again.
 std::vector<std::size_t> passed_columns(const CsvRow& header, const TableLayout& layout) {
@@ -103,18 +119,11 @@ int predict_table(const PredictOptions& options, const Session& session) {
   CsvReader table(options.table);
   TableLayout layout = recognise_table(table.header(), options.table);
   if (options.energy) {
-    if (layout.kind != TableKind::kModels)
-      throw UserError("--energy: adds columns to tables of models; leave it out");
-    layout.added.insert(
-        std::find(layout.added.begin(), layout.added.end(), "status"),
-        {"pred_watts", "pred_watts_lo", "pred_watts_hi", "pred_wall_watts", "pred_wall_watts_lo",
-         "pred_wall_watts_hi", "pred_joules_per_token", "pred_joules_per_token_lo",
-         "pred_joules_per_token_hi", "pred_joules_per_request", "pred_joules_per_request_lo",
-         "pred_joules_per_request_hi"});
+    const std::vector<std::string> columns = energy_columns(layout);
+    layout.added.insert(std::find(layout.added.begin(), layout.added.end(), "status"),
+                        columns.begin(), columns.end());
   }
-  const Request defaults = stated_request(options.model);
-  if (!defaults.power_limit.empty() && layout.kind != TableKind::kModels)
-    throw UserError("--power-limit: is that of the boards of tables of models; leave it out");
+  const Request defaults = defaults_of_table(options.model, layout);
   check_not_same_file(options.table, options.output);
   OutputFile output(options.output);
   const std::vector<std::size_t> passed = passed_columns(table.header(), layout);
@@ -158,13 +167,11 @@ int predict_table(const PredictOptions& options, const Session& session) {
       const RowReader reader(layout, table.header(), defaults);
       predict_rows(BatchPredictor(reader, session.predict, jobs, sink, show));
     } else if (layout.kind == TableKind::kServing) {
-      predict_rows(ServingBatch(table.header(), session.predict, row_defaults(options.model), jobs,
-                                sink, show));
+      predict_rows(ServingBatch(table.header(), session.predict, defaults, jobs, sink, show));
     } else if (layout.kind == TableKind::kPower) {
       predict_rows(PowerBatch(table.header(), options.model.set, options.model.factors, sink));
     } else if (layout.kind == TableKind::kEnergyRuns) {
-      predict_rows(EnergyRunBatch(table.header(), session.predict, row_defaults(options.model),
-                                  jobs, sink, show));
+      predict_rows(EnergyRunBatch(table.header(), session.predict, defaults, jobs, sink, show));
     } else {
       KernelOptions kernels = options.kernels;
       kernels.factors.folder = options.model.factors;
@@ -201,9 +208,10 @@ void add_predict_command(CLI::App& app, Session& session) {
   add_option(*command, "--format", options->format, "FORM",
              "csv (default), json: an object per line, table or md");
   add_option(*command, "--jobs", options->jobs, "N", "processes (default: one per processor)");
-  command->add_flag("--energy", options->energy,
-                    "of tables of models: columns for watts of the boards and at the wall, and "
-                    "joules of a token and a sample");
+  command->add_flag(
+      "--energy", options->energy,
+      "of tables of models and of services: columns for watts of the boards and at the "
+      "wall, and joules of a token and a sample");
   add_field_options(*command, options->model, {"power-limit"});
   add_model_options(*command, options->model);
   add_kernel_options(*command, options->kernels);

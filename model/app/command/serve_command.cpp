@@ -75,8 +75,7 @@ ServeRequest read_request(const ServeOptions& options, const ServiceOptions& ser
     throw UserError("--every: takes some of the requests of a --trace");
   if (request.measured && request.trace.empty())
     throw UserError("--measured: compares with the times of a --trace");
-  if (request.machine.pue > 0 && request.machine.usd_per_kwh == 0)
-    throw UserError("--pue: multiplies the cost of energy; state --usd-per-kwh too");
+  check_energy_price(request.machine);
   if (!options.trace_out.empty()) request.slices = kTraceSlices;
   return request;
 }
@@ -196,30 +195,7 @@ void add_serve_command(CLI::App& app, Session& session) {
   add_option(*command, "--input-len", request.input_len, "N",
              "tokens of a prompt: a number, uniform:A..B, histogram:FILE");
   add_option(*command, "--output-len", request.output_len, "N", "tokens of an answer, likewise");
-  add_field_options(*command, options->machine,
-                    {"tp",
-                     "pp",
-                     "ep",
-                     "moe-tp",
-                     "cp",
-                     "redundant-experts",
-                     "two-batch",
-                     "context",
-                     "context-encoding-buckets",
-                     "token-generation-buckets",
-                     "sequence-parallel",
-                     "images",
-                     "image-size",
-                     "image-width",
-                     "kv-dtype",
-                     "experts",
-                     "library",
-                     "library-release",
-                     "power-limit",
-                     "voltage",
-                     "clock",
-                     "usd-per-kwh",
-                     "pue"});
+  add_field_options(*command, options->machine, service_fields());
   add_seed_option(*command, options->machine.seed);
   add_service_options(*command, options->service, {"concurrency", "rate"}, {});
   command->add_flag("--measured", request.measured,

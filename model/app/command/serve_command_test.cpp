@@ -251,6 +251,29 @@ TEST(ServeCommand, TablesOfServedPointsArePredictedRowByRow) {
   EXPECT_THAT(row[*out.column("message")], HasSubstr("concurrency: is empty"));
 }
 
+// A column that is called as an option of `serve` is read as it.
+TEST(ServeCommand, ColumnsOfServedPointsAreOptions) {
+  const TemporaryFolder folder;
+  const std::string row = "Llama-3.1-8B,h100_sxm,vllm,bf16,agg,256,16,2,1,";
+  const std::string path = folder.write(
+      "t.csv", "model,gpu,framework,precision,mode,isl,osl,concurrency,tp,power_limit,chunk\n" +
+                   row + ",\n" + row + "300W,\n" + row + "300W,x\n");
+  run_command({"predict", path, "--energy", "-o", folder.file("o.csv")});
+  run_command({"predict", path, "--power-limit", "300W", "-o", folder.file("limit.csv")});
+  const auto column = [&folder](const char* file, const char* name) {
+    CsvReader out(folder.file(file));
+    std::vector<std::string> cells;
+    for (CsvRow cell; out.next(cell);) cells.push_back(cell[*out.column(name)]);
+    return cells;
+  };
+  const std::vector<std::string> times = column("o.csv", "pred_tpot_ms");
+  EXPECT_GT(std::stod(times[1]), std::stod(times[0]));
+  EXPECT_LT(std::stod(column("o.csv", "pred_watts")[1]),
+            std::stod(column("o.csv", "pred_watts")[0]));
+  EXPECT_THAT(column("o.csv", "message")[2], HasSubstr("chunk: 'x' is not allowed"));
+  EXPECT_EQ(column("limit.csv", "pred_tpot_ms")[0], times[1]);
+}
+
 TEST(ServeCommand, SeveralLoadsAreALineEach) {
   const auto loads = [](const std::string& format, const std::string& rates) {
     return serve_with({"--rate", rates, "--input-len", "64", "--output-len", "8", "--requests",

@@ -15,9 +15,11 @@
 #include "model/app/study/what_if/study_table.hpp"
 #include "model/app/terminal/options.hpp"
 #include "model/app/terminal/output.hpp"
+#include "model/app/terminal/request_options.hpp"
 #include "model/app/terminal/stop_signals.hpp"
 #include "model/base/errors.hpp"
 #include "reports/record/text_file.hpp"
+#include "reports/render/energy_text.hpp"
 
 namespace foretell {
 namespace {
@@ -34,6 +36,7 @@ struct SweepOptions {
   std::string log;
   std::string top = "30";
   bool resume = false;
+  RequestOptions request;  // what every point has, too
   OutputOptions output;
 };
 
@@ -64,7 +67,7 @@ class SweepCommand {
   SweepCommand(const SweepOptions& options, const Session& session)
       : options_(options),
         session_(session),
-        study_(load_study(options.study)),
+        study_(load_study(options.study, stated_keys(options.request))),
         top_(static_cast<std::size_t>(parse_count("--top", options.top, 1, kMaxShown))),
         format_(parse_format(options.output.format)) {}
 
@@ -179,8 +182,9 @@ class SweepCommand {
 
   void deliver(const StudyStore& store, const StudyResults& results, OutputFile& output) const {
     if (format_ == Format::kTable) {
-      output.write(
-          as_shown(options_.output.output, study_text(results, top_, session_.result_width)));
+      std::string text = study_text(results, top_, session_.result_width);
+      if (options_.output.energy) text += front_energies(results);
+      output.write(as_shown(options_.output.output, text));
     } else if (format_ == Format::kJson) {
       output.write(study_json_lines(store, results));
     } else if (format_ == Format::kMarkdown) {
@@ -189,6 +193,14 @@ class SweepCommand {
       output.write(rows_text(study_rows(store, results), format_));
     }
     output.finish();
+  }
+
+  std::string front_energies(const StudyResults& results) const {
+    std::vector<RunRecord> records;
+    for (const StudyRow& row : results.front) {
+      if (records.size() < top_) records.push_back(*row.result.record);
+    }
+    return records.empty() ? "" : energies_text(records, session_.result_width);
   }
 
   const SweepOptions& options_;
@@ -227,7 +239,9 @@ void add_sweep_command(CLI::App& app, Session& session) {
              "write progress and failures to this file, for batch jobs");
   add_option(*command, "--top", options->top, "N",
              "rows of the Pareto front to show (default: 30)");
+  add_field_options(*command, options->request, {"power-limit"});
   add_format_option(*command, options->output);
+  add_energy_option(*command, options->output);
   set_action(*command, session,
              [options, &session] { return SweepCommand(*options, session).run(); });
 }

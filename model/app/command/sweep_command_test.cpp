@@ -75,6 +75,21 @@ TEST_F(SweepTest, ShowsTheFrontAndStoresEveryPoint) {
   EXPECT_THAT(csv.messages, AllOf(HasSubstr("6 known before"), Not(HasSubstr("computed now"))));
 }
 
+TEST_F(SweepTest, APowerLimitIsThatOfEveryPoint) {
+  const std::string path = study(std::string(kBase) + "vary: {batch: [1, 2]}");
+  const std::vector<std::string> line = {"sweep",         path,  "--store", store(),
+                                         "--power-limit", "300W"};
+  EXPECT_EQ(run_command(line).code, kSuccess);
+  EXPECT_THAT(rows(store()), HasSubstr("\"power_limit\":\"300W\""));
+  // Another study than the one without it.
+  EXPECT_THAT(run_command({"sweep", path, "--store", store(), "--energy"}).result,
+              HasSubstr("\nEnergy\n"));
+  EXPECT_EQ(StudyStore(store(), StoreAccess::kRead).studies().size(), 2U);
+  const std::string varied = study(std::string(kBase) + "vary: {power_limit: [1W, 2W]}", "v.yaml");
+  EXPECT_THAT(run_command({"sweep", varied, "--power-limit", "300W"}).messages,
+              HasSubstr("power_limit: is stated already at"));
+}
+
 TEST_F(SweepTest, TheNumberOfWorkersDoesNotShow) {
   const std::string path =
       study(std::string(kBase) + "vary: {batch: {range: [1, 30], steps: 30}, sdk: [a, fail]}\n");

@@ -13,6 +13,7 @@
 #include "calib/validate/left_out_rows.hpp"
 #include "calib/validate/part.hpp"
 #include "model/app/command/calibrate/cpu_records.hpp"
+#include "model/app/command/kernel_options.hpp"
 #include "model/app/request/parallel_predict.hpp"
 #include "model/app/tables/batch_predictor.hpp"
 #include "model/app/tables/contradicted_times.hpp"
@@ -44,6 +45,27 @@ RowFilter filter_of(const AccuracyQuestion& question, const CsvRow& header) {
   if (question.latest) filter.require(kLatest, header);
   for (const std::string& condition : question.where) filter.require(condition, header);
   return filter;
+}
+
+// With the measured watts and joules, where they are asked for.
+TableLayout layout_of(const AccuracyQuestion& question, const CsvRow& header) {
+  TableLayout layout = recognise_table(header, question.table);
+  if (!question.energy) return layout;
+  if (layout.kind == TableKind::kPower || layout.kind == TableKind::kEnergyRuns) return layout;
+  std::vector<std::string> names;
+  const std::size_t before = layout.measured.size();
+  for (const MeasuredColumn& column : energy_quantities()) {
+    names.push_back(column.measured);
+    if (has_column(header, column.measured)) layout.measured.push_back(column);
+  }
+  const bool is_of_calls = layout.kind == TableKind::kModels || layout.kind == TableKind::kServing;
+  if (!is_of_calls || layout.measured.size() == before) {
+    throw UserError(
+        "--energy: the table has no measured energy, which tables of models and of "
+        "services state in the columns " +
+        join(names, ", ") + "; leave it out");
+  }
+  return layout;
 }
 
 // Rows that do not count, by what keeps them out.
@@ -87,7 +109,7 @@ void add_notes(const RowsOut& out, const std::string& counts, AccuracyReport& re
 
 // Why nothing is left of `read` rows, and what to do.
 [[noreturn]] void refuse_empty(const AccuracyQuestion& question, std::size_t read,
-                               const std::string& conditions, const RowsOut& out) {
+                               const RowFilter& filter, const RowsOut& out) {
   std::string text = question.table + ": no row counts";
   if (read == 0) throw UserError(text + "; the table has no rows");
   const auto add = [&text](std::size_t count, const std::string& why) {
@@ -95,9 +117,11 @@ void add_notes(const RowsOut& out, const std::string& counts, AccuracyReport& re
   };
   add(out.filtered, out.filtered == 1 ? "is left out by" : "are left out by");
   if (out.filtered > 0) {
+    const std::string conditions = filter.text();
     text += " " + (conditions.empty() ? std::string("--held-out or --part") : conditions);
     const bool by_use = conditions.find(kTrusted) != std::string::npos;
     if (by_use) text += " (--all-rows takes rows of any use)";
+    text += filter.unmet();
   }
   add(out.in_vault,
       out.in_vault == 1 ? "is in the vault, which is closed" : "are in the vault, which is closed");
@@ -118,7 +142,7 @@ class TableComparison {
   TableComparison(const AccuracyQuestion& question, const Session& session)
       : question_(question),
         table_(question.table),
-        layout_(recognise_table(table_.header(), question.table)),
+        layout_(layout_of(question, table_.header())),
         filter_(filter_of(question, table_.header())),
         held_out_(counting_rows()),
         in_vault_(closed_rows()),
@@ -148,19 +172,20 @@ class TableComparison {
       const double done = before_block_ + share * (table_.consumed() - before_block_);
       question_.progress ? question_.progress(done) : progress_.update(done);
     };
+    const Request defaults = defaults_of_table(question_.model, layout_);
     if (layout_.kind == TableKind::kModels) {
       for (const std::string& text : unread_columns(table_.header()))
         session_.say("foretell: " + text);
-      const RowReader reader(layout_, table_.header(), row_defaults(question_.model));
+      const RowReader reader(layout_, table_.header(), defaults);
       predict_rows(BatchPredictor(reader, session_.predict, question_.jobs, sink, show));
     } else if (layout_.kind == TableKind::kServing) {
-      predict_rows(ServingBatch(table_.header(), session_.predict, row_defaults(question_.model),
-                                question_.jobs, sink, show));
+      predict_rows(
+          ServingBatch(table_.header(), session_.predict, defaults, question_.jobs, sink, show));
     } else if (layout_.kind == TableKind::kPower) {
       predict_rows(PowerBatch(table_.header(), question_.model.set, question_.model.factors, sink));
     } else if (layout_.kind == TableKind::kEnergyRuns) {
-      predict_rows(EnergyRunBatch(table_.header(), session_.predict, row_defaults(question_.model),
-                                  question_.jobs, sink, show));
+      predict_rows(
+          EnergyRunBatch(table_.header(), session_.predict, defaults, question_.jobs, sink, show));
     } else {
       KernelOptions kernels = question_.kernels;
       kernels.factors.folder = question_.model.factors;
@@ -170,7 +195,7 @@ class TableComparison {
     }
     collector_.drop(contradicted_);
     if (collector_.samples().empty() && out_.failed.count() == 0) {
-      refuse_empty(question_, read_, filter_.text(), out_);
+      refuse_empty(question_, read_, filter_, out_);
     }
     AccuracyReport report = build_report(shown_samples(), question_.by, question_.worst);
     if (!question_.parts_of.empty()) {
@@ -233,6 +258,10 @@ class TableComparison {
   // Does a row count? What it misses is noted.
   bool counts(const CsvRow& row) {
     const std::size_t line = table_.line();
+    const auto is_open = [this](const CsvRow& one) {
+      return !in_vault_(one) && (question_.part.empty() || held_out_(one));
+    };
+    filter_.note_where(is_open, row);
     if (!filter_.accepts(row) || !holds(held_out_, row, true)) {
       ++out_.filtered;
       return false;
@@ -349,7 +378,7 @@ class TableComparison {
 
   const AccuracyQuestion& question_;
   CsvReader table_;
-  const TableLayout& layout_;
+  TableLayout layout_;
   RowFilter filter_;
   RowTest held_out_;
   RowTest in_vault_;
@@ -401,6 +430,11 @@ AccuracyReport accuracy_of_records(const AccuracyQuestion& question, const Sessi
   RowsOut out;
   records.each([&](const CsvRow& row, std::size_t line, const RowPrediction& prediction) {
     ++read;
+    const auto part_of = [](const CsvRow& one) {
+      return parse_part(one[find_column(CpuRecords::header(), "part")]);
+    };
+    filter.note_where(
+        [&](const CsvRow& one) { return question.vault || part_of(one) != Part::kVault; }, row);
     if (filter.accepts(row)) {
       const auto cell = [&row](const char* name) {
         return row[find_column(CpuRecords::header(), name)];
@@ -415,7 +449,7 @@ AccuracyReport accuracy_of_records(const AccuracyQuestion& question, const Sessi
     }
   });
   const std::size_t asked = read - out.filtered;
-  if (asked == 0) refuse_empty(question, read, filter.text(), out);
+  if (asked == 0) refuse_empty(question, read, filter, out);
   std::vector<Sample> shown;
   for (const Sample& sample : collector.samples()) {
     const bool is_asked = !all_parts || !question.held_out || sample.division != Part::kFit;

@@ -24,6 +24,7 @@ struct AccuracyQuestion {
   std::string part;      // "": all; of the project's own tables all but the vault
   std::string parts_of;  // not empty: all parts are shown apart, under this name
   bool vault = false;    // the vault is open, too
+  bool energy = false;   // measured watts and joules of networks and services count
   // Each n-th of the rows of a group counts, from the first; 0: all of them, with --all as many as
   // the class says.
   std::int64_t every = 0;

@@ -184,6 +184,35 @@ class ValidateTest : public testing::Test {
   const TemporaryFolder folder_;
 };
 
+TEST_F(ValidateTest, ConditionsThatNoRowMeetsNameTheValues) {
+  std::string table = header_;
+  for (int i = 0; i < 13; ++i)
+    table += line("net" + std::to_string(i), i % 2 == 0 ? "4" : "8", "yes", "4");
+  const std::string path = folder_.write("t.csv", table);
+  const auto error = [&path](const std::string& condition) {
+    const CommandResult result = run_command({"validate", path, "--where", condition});
+    EXPECT_EQ(result.code, kUserMistake);
+    return result.messages;
+  };
+  EXPECT_THAT(error("batch=16"), HasSubstr("no row has batch=16: its values are 4, 8"));
+  EXPECT_THAT(error("batch=4,id=net13"), HasSubstr("no row has id=net13: its values are net1, "));
+  EXPECT_THAT(error("id=net13"), HasSubstr(" and 3 more"));
+  EXPECT_THAT(error("batch=8,throughput=1"), HasSubstr("its values are no value"));
+  EXPECT_THAT(error("batch=8,id=net2"), Not(HasSubstr("no row has")));  // each is met, not both
+  EXPECT_THAT(error("bath=4"),
+              HasSubstr("--where bath=4: unknown column 'bath'; there are: batch, "));
+}
+
+TEST_F(ValidateTest, MeasuredEnergyCountsWhereItIsAskedFor) {
+  const std::string plain = folder_.write("t.csv", header_ + line("A", "8", "yes", "10"));
+  const CommandResult none = run_command({"validate", plain, "--energy"});
+  EXPECT_EQ(none.code, kUserMistake);
+  EXPECT_THAT(none.messages, HasSubstr("watts, wall_watts, joules_per_token, joules_per_request"));
+  EXPECT_EQ(run_command({"validate", plain, "--power-limit", "300W"}).code, kSuccess);
+  EXPECT_THAT(run_command({"validate", "--all", "--power-limit", "300W"}).messages,
+              HasSubstr("are of one table"));
+}
+
 TEST_F(ValidateTest, ComparesTrustedRowsAndSaysSo) {
   const std::string path = folder_.write(
       "t.csv", header_ + line("A", "8", "yes", "10") + line("B", "4", "yes", "4", "0") +

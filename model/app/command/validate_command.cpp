@@ -114,6 +114,9 @@ int validate(const ValidateOptions& options, const Session& session) {
   if (!options.all && !question.classes.empty()) {
     throw UserError("--class: is of --all; a table has --where");
   }
+  if (options.all && (question.energy || !stated_fields(question.model, {"exact"}).empty())) {
+    throw UserError("--energy and --power-limit: are of one table; leave them out with --all");
+  }
   if (question.table.empty() != options.all) {
     throw UserError(options.all ? "give a table or --all, not both"
                                 : "give a table, or --all for one report of all measurements that "
@@ -193,6 +196,10 @@ void add_validate_command(CLI::App& app, Session& session) {
              "the same for the absolute bias");
   add_option(*command, "--jobs", options->jobs, "N", "processes (default: one per processor)");
   add_format_option(*command, options->output);
+  command->add_flag("--energy", options->question.energy,
+                    "tables of models and of services: the measured columns watts, wall_watts, "
+                    "joules_per_token and joules_per_request count, too");
+  add_field_options(*command, options->question.model, {"power-limit"});
   add_model_options(*command, options->question.model);
   add_kernel_options(*command, options->question.kernels);
   set_action(*command, session, [options, &session] { return validate(*options, session); });

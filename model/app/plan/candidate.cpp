@@ -78,9 +78,15 @@ ServeRequest share_of(const PlanRequest& plan, const std::string& system,
         static_cast<std::int64_t>(std::ceil(static_cast<double>(one.concurrency) / shares));
   }
   if (one.rate > 0) one.rate = as_printed(one.rate / shares);
-  if (!one.trace.empty()) one.trace_every = instances;
-  if (candidate.prefill_workers > 0) {
-    one.machine.ep = one.machine.pp = 0;  // stated in the splits
+  if (!one.trace.empty()) one.trace_every *= instances;
+  if (!candidate.prefill.empty() || candidate.prefill_workers > 0) {
+    one.machine.tp = one.machine.ep = one.machine.pp = 0;  // stated in the splits
+    one.dp = one.attention_dp = 0;
+  }
+  if (!candidate.prefill.empty()) {
+    one.prefill = candidate.prefill;
+    one.decode = candidate.decode;
+  } else if (candidate.prefill_workers > 0) {
     one.prefill = split_text(candidate, candidate.prefill_workers);
     one.decode = split_text(candidate, candidate.workers - candidate.prefill_workers);
   } else {
@@ -92,6 +98,7 @@ ServeRequest share_of(const PlanRequest& plan, const std::string& system,
 
 std::string serve_command(const ServeRequest& service) {
   const Request& machine = service.machine;
+  ServeRequest rest = service;  // what is not said yet
   std::string text = fmt::format("foretell serve --on {} --workload {} --dtype {}", machine.system,
                                  machine.workload, machine.dtype);
   if (service.prefill.empty()) {
@@ -99,42 +106,84 @@ std::string serve_command(const ServeRequest& service) {
     if (machine.pp > 1) text += fmt::format(" --pp {}", machine.pp);
     if (service.attention_dp > 1) text += fmt::format(" --attention-dp {}", service.attention_dp);
     if (machine.ep > 1) text += fmt::format(" --ep {}", machine.ep);
+    rest.machine.tp = rest.machine.pp = rest.machine.ep = rest.dp = rest.attention_dp = 0;
   } else {
     text += fmt::format(" --prefill {} --decode {}", service.prefill, service.decode);
+    rest.prefill.clear();
+    rest.decode.clear();
   }
   if (!machine.library.empty()) text += " --library " + machine.library;
-  text += " " + load_options(service);
+  rest.machine.library.clear();
+  text += " " + load_options(rest);
   if (service.requests > 0) text += fmt::format(" --requests {}", service.requests);
   if (service.warm_up > 0) text += fmt::format(" --warm-up {}", service.warm_up);
   return fmt::format("{} --slo '{}'", text, service.slo);
 }
 
+Candidate SplitChoices::none_stated() {
+  Candidate none;
+  none.tp = none.pp = none.attention_dp = none.ep = 0;
+  return none;
+}
+
+Candidate stated_split(const ServeRequest& service) {
+  Candidate stated = SplitChoices::none_stated();
+  stated.tp = service.machine.tp;
+  stated.pp = service.machine.pp;
+  stated.attention_dp = service.attention_dp;
+  stated.ep = service.machine.ep;
+  return stated;
+}
+
 std::vector<Candidate> splits_of(const Candidate& of_type, const SplitChoices& choices) {
+  const Candidate& stated = choices.stated;
+  std::set<std::int64_t> degrees(choices.degrees.begin(), choices.degrees.end());
+  if (stated.tp > 0) degrees.insert(stated.tp * std::max<std::int64_t>(1, stated.attention_dp));
+  const auto doubling = [](std::int64_t only, std::int64_t most) {
+    std::vector<std::int64_t> values;
+    if (only > 1) return std::vector<std::int64_t>{only};
+    for (std::int64_t value = 2; value <= most; value *= 2) values.push_back(value);
+    return values;
+  };
   std::vector<Candidate> splits;
-  for (const int degree : choices.degrees) {
+  for (const std::int64_t degree : degrees) {
     Candidate split = of_type;
     split.tp = degree;
     splits.push_back(split);
-    for (int stages = 2; choices.has_stages && degree * stages <= choices.devices; stages *= 2) {
-      split.pp = stages;
-      splits.push_back(split);
+    if (choices.has_stages) {
+      for (const std::int64_t stages : doubling(stated.pp, choices.devices / degree)) {
+        split.pp = stages;
+        splits.push_back(split);
+      }
     }
     split.pp = 1;
     if (!choices.has_experts) continue;
-    for (int groups = 2; groups <= degree; groups *= 2) {
-      if (degree % groups != 0) break;
+    for (const std::int64_t groups : doubling(stated.ep, degree)) {
+      if (degree % groups != 0) continue;
       split.ep = groups;
       splits.push_back(split);
     }
-    split.ep = degree;
-    for (int ranks = 2; ranks <= degree; ranks *= 2) {
-      if (degree % ranks != 0) break;
+    split.ep = stated.ep > 0 ? stated.ep : degree;
+    for (const std::int64_t ranks : doubling(stated.attention_dp, degree)) {
+      if (degree % ranks != 0) continue;
       split.tp = degree / ranks;
       split.attention_dp = ranks;
       splits.push_back(split);
     }
   }
-  return splits;
+  static constexpr std::int64_t DeploymentSetting::*kParts[] = {
+      &DeploymentSetting::tp, &DeploymentSetting::pp, &DeploymentSetting::attention_dp,
+      &DeploymentSetting::ep};
+  const auto differs = [&stated](const Candidate& split) {
+    return std::any_of(std::begin(kParts), std::end(kParts), [&](const auto part) {
+      return stated.*part > 0 && split.*part != stated.*part;
+    });
+  };
+  splits.erase(std::remove_if(splits.begin(), splits.end(), differs), splits.end());
+  if (!splits.empty()) return splits;
+  Candidate exact = of_type;
+  for (const auto part : kParts) exact.*part = std::max<std::int64_t>(1, stated.*part);
+  return {exact};
 }
 
 std::vector<int> prefill_choices(const std::string& how, int workers) {

@@ -36,11 +36,18 @@ struct SplitChoices {
   int devices = 1;           // of the system
   bool has_experts = false;  // that can lie apart, attention by ranks of its own beside them
   bool has_stages = false;   // the network can be cut into stages
+  Candidate stated = none_stated();  // what is not searched; 0: not stated
+
+  static Candidate none_stated();
 };
+
+// The parts of a split that a request states.
+Candidate stated_split(const ServeRequest& service);
 
 // How the devices of a worker can share the network: tensor parallelism; stages of it; for networks
 // of experts also every number of groups of devices with experts of their own, and attention on
-// ranks of every size beside experts that all lie apart.
+// ranks of every size beside experts that all lie apart. Of these those that have what is stated;
+// where none has, what is stated alone.
 std::vector<Candidate> splits_of(const Candidate& of_type, const SplitChoices& choices);
 
 // Workers for prompts that are tried beside together (0), as `--workers` says.

@@ -12,7 +12,10 @@
 #include "model/app/request/device_family.hpp"
 #include "model/app/request/gpu_request.hpp"
 #include "model/app/request/prompt_images.hpp"
+#include "model/app/request/refuse_option.hpp"
+#include "model/app/request/request_fields.hpp"
 #include "model/app/serving/request/serve_parts.hpp"
+#include "model/app/serving/request/split_text.hpp"
 #include "model/app/serving/steps/served_network.hpp"
 #include "model/app/study/pareto.hpp"
 #include "model/base/errors.hpp"
@@ -33,10 +36,44 @@ bool has_price(const std::string& system, const std::vector<std::string>& set = 
   return found != prices.end() && found->second > 0;
 }
 
+// Of all systems only those are searched whose family has a meaning for what is stated: no power
+// limit of NeuronCores.
+bool takes_what_is_stated(const DeviceFamily& family, const Request& machine) {
+  try {
+    refuse_fields(machine, family.name());
+    return true;
+  } catch (const UserError&) {
+    return false;
+  }
+}
+
 void add_option(std::string& text, const char* name, const std::string& value) {
   if (value.empty()) return;
   const bool is_plain = value.find_first_of(" '\"<>*$&|;()") == std::string::npos;
   text += fmt::format(is_plain ? " {} {}" : " {} '{}'", name, value);
+}
+
+// Separate workers that are stated, or what is stated of workers that all do the same.
+void check_stated_workers(const PlanRequest& request) {
+  const ServeRequest& service = request.service;
+  if (!service.decode_system.empty()) {
+    throw UserError(
+        "--decode-on: a plan buys instances of one system; leave it out, or simulate the pair with "
+        "`foretell serve`");
+  }
+  if (service.prefill.empty() != service.decode.empty())
+    throw UserError("--prefill and --decode belong together: state both, or leave both out");
+  if (service.prefill.empty()) return;
+  parse_split("--prefill", service.prefill);
+  parse_split("--decode", service.decode);
+  if (request.workers == "together")
+    throw UserError("--workers together: --prefill and --decode state separate ones");
+  const Request& machine = service.machine;
+  if (machine.tp + machine.pp + machine.ep + service.attention_dp + service.dp > 0) {
+    throw UserError(
+        "--tp, --pp, --ep, --attention-dp and --dp: separate workers state them in --prefill and "
+        "--decode, as in 'tp=4,workers=2'");
+  }
 }
 
 }  // namespace
@@ -45,8 +82,7 @@ std::vector<std::string> candidate_systems(const PlanRequest& request) {
   std::vector<std::string> systems;
   if (request.systems.empty()) {
     for (const DeviceFamily* family : device_families()) {
-      // Only boards of GPUs have a limit that can be set.
-      if (!request.service.machine.power_limit.empty() && family != &gpu_family()) continue;
+      if (!takes_what_is_stated(*family, request.service.machine)) continue;
       for (const std::string& system : family->systems()) {
         if (has_price(system)) systems.push_back(system);
       }
@@ -83,6 +119,8 @@ void check_plan(const PlanRequest& request) {
         "--offline: a plan needs requests over time; give --rate, --concurrency or "
         "--trace");
   }
+  check_stated_workers(request);
+  check_energy_price(service.machine);
   const Load load = load_of(service);
   if (model.max_seq_len > 0 && longest_input(load) + longest_output(load) > model.max_seq_len) {
     throw UserError(fmt::format(
@@ -129,6 +167,7 @@ void check_settings(const PlanRequest& request, const std::vector<std::string>& 
     machine.system = system;
     take_engine_set(machine);
     try {
+      refuse_fields(machine, family_of(system).name());
       family_of(system).sheet(machine);
       return;
     } catch (const UserError& error) {
@@ -136,6 +175,12 @@ void check_settings(const PlanRequest& request, const std::vector<std::string>& 
     }
   }
   if (!first.empty()) throw UserError(first);
+}
+
+bool states_workers(const ServeRequest& service) {
+  const Request& machine = service.machine;
+  return !service.prefill.empty() ||
+         machine.tp + machine.pp + machine.ep + service.attention_dp + service.dp > 0;
 }
 
 void mark_front(PlanRecord& plan) {
@@ -164,6 +209,7 @@ std::string load_options(const ServeRequest& service) {
     add_option(text, "--rate", fmt::format("{:.6g}", service.rate));
     if (service.arrivals != "poisson") add_option(text, "--arrivals", service.arrivals);
   }
+  if (service.start != ServeRequest().start) add_option(text, "--start", service.start);
   add_option(text, "--trace", service.trace);
   if (service.trace_every > 1) add_option(text, "--every", std::to_string(service.trace_every));
   add_option(text, "--input-len", service.input_len);
@@ -175,11 +221,24 @@ std::string load_options(const ServeRequest& service) {
   add_option(text, "--engine", service.engine);
   add_count("--max-batch", service.max_batch);
   add_count("--max-tokens", service.max_tokens);
-  add_option(text, "--kv-dtype", service.machine.kv_dtype);
-  add_count("--images", service.machine.images);
-  add_count("--image-size", service.machine.image_size);
-  add_count("--image-width", service.machine.image_width);
-  add_option(text, "--power-limit", service.machine.power_limit);
+  if (service.kv_fraction > 0)
+    add_option(text, "--kv-fraction", fmt::format("{}", service.kv_fraction));
+  add_option(text, "--chunk", service.chunk);
+  add_count("--dp", service.dp);
+  add_count("--attention-dp", service.attention_dp);
+  if (service.router != ServeRequest().router) add_option(text, "--router", service.router);
+  add_option(text, "--prefill", service.prefill);
+  add_option(text, "--decode", service.decode);
+  add_option(text, "--link", service.link_rate);
+  for (const RequestField& field : request_fields()) {
+    if (!field.serves || !is_stated(field, service.machine)) continue;
+    const std::string option = std::string("--") + field.option;
+    if (field.kind() == FieldKind::kFlag) {
+      text += " " + option;
+    } else {
+      add_option(text, option.c_str(), cell_of(field, service.machine));
+    }
+  }
   for (const std::string& one : service.machine.set) add_option(text, "--set", one);
   if (service.machine.seed != 0) {
     add_option(text, "--seed", std::to_string(service.machine.seed));

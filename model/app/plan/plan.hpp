@@ -35,8 +35,8 @@ std::vector<std::string> candidate_systems(const PlanRequest& request);
 // engine.
 void check_plan(const PlanRequest& request);
 
-// UserError for overrides that none of the systems takes, with what the first one says: a mistake,
-// and no reason to fall out.
+// UserError for overrides and options that none of the systems takes, with what the first one says:
+// a mistake, and no reason to fall out.
 void check_settings(const PlanRequest& request, const std::vector<std::string>& systems);
 
 // The deployments of one system that keep the promises, and why others do not.
@@ -46,6 +46,9 @@ SystemPlan plan_system(const Predictor& predict, const PlanRequest& request,
 // Where nothing that was searched holds the network: the cheapest instance of GPUs that does, with
 // its type and split, as in "p5.48xlarge with fp8 and tp 8"; "" when there is none.
 std::string cheapest_that_holds(const Predictor& predict, const PlanRequest& request);
+
+// Whether a request states how workers share the devices, or how many there are.
+bool states_workers(const ServeRequest& service);
 
 // Over all systems: marks the deployments that no other is better than in cost, TTFT, TPOT
 // and joules; one whose energy is not known is the worst in joules.

@@ -118,7 +118,7 @@ TEST(PlanLaws, NoInstanceAnswersMoreThanSingleStepsAllow) {
     candidate.tp = static_cast<int>(one.tp);
     const WorkerMachine& machine = pool.machine(worker_request(request, kSystem, candidate), 8192);
     const StaticBound bound =
-        static_bound(machine, 512, 64, parse_promises(request.service.slo), one.max_batch, 1.25);
+        static_bound(machine, {512, 64}, parse_promises(request.service.slo), one.max_batch, 1.25);
     const double most = 1.25 / (bound.prompt_s + 63 * bound.token_s) *
                         static_cast<double>(one.workers * one.instances);
     EXPECT_LE(one.requests_per_s, most);

@@ -101,10 +101,18 @@ TEST(Plan, OptionsOfTheLoadAreThoseOfServe) {
   service.machine.images = 2;
   service.machine.image_size = 1024;
   EXPECT_EQ(load_options(service),
-            "--rate 2 --input-len 512 --output-len 64 --images 2 --image-size 1024");
+            "--rate 2 --input-len 512 --output-len 64 --image-size 1024 --images 2");
   service.machine.images = service.machine.image_size = 0;
   service.machine.power_limit = "300W";
   EXPECT_EQ(load_options(service), "--rate 2 --input-len 512 --output-len 64 --power-limit 300W");
+  service.machine.power_limit.clear();
+  service.chunk = "off";
+  service.kv_fraction = 0.5;
+  service.machine.two_batch = true;
+  service.machine.usd_per_kwh = 0.1;
+  EXPECT_EQ(load_options(service),
+            "--rate 2 --input-len 512 --output-len 64 --kv-fraction 0.5 --chunk off --two-batch "
+            "--usd-per-kwh 0.1");
 }
 
 TEST(Plan, APowerLimitIsThatOfBoardsOfGpus) {
@@ -149,11 +157,30 @@ TEST(Plan, WrongQuestionsSayWhatToType) {
               }),
               HasSubstr("more than a prompt of 512"));
   EXPECT_THAT(message([](PlanRequest& r) { r.probability = 1; }), HasSubstr("0.8"));
+  EXPECT_THAT(message([](PlanRequest& r) { r.service.machine.pue = 1.2; }),
+              HasSubstr("--usd-per-kwh"));
+  EXPECT_THAT(message([](PlanRequest& r) { r.service.prefill = "tp=1"; }),
+              HasSubstr("belong together"));
+  EXPECT_THAT(message([](PlanRequest& r) {
+                r.service.prefill = r.service.decode = "tp=1";
+                r.service.machine.tp = 2;
+              }),
+              HasSubstr("in --prefill and --decode"));
+  EXPECT_THAT(message([](PlanRequest& r) { r.service.decode_system = "g6.xlarge"; }),
+              HasSubstr("instances of one system"));
   EXPECT_THAT(message([](PlanRequest& r) { r.workers = "apart"; }), HasSubstr("separate"));
   EXPECT_THAT(message([](PlanRequest& r) { r.dtypes = {"fp8", "bf61"}; }), HasSubstr("'bf61'"));
   EXPECT_THAT(message([](PlanRequest& r) { r.systems = {"p5.48xlage"}; }),
               HasSubstr("p5.48xlarge"));
   EXPECT_THAT(message([](PlanRequest& r) { r.systems = {"h100-sxm"}; }), HasSubstr("no price"));
+}
+
+TEST(Plan, WhatNoSystemTakesIsAMistake) {
+  PlanRequest request = example();
+  request.service.machine.power_limit = "300W";
+  EXPECT_THAT(error_of([&] { check_settings(request, {"inf2.xlarge"}); }),
+              HasSubstr("NeuronCores take none"));
+  EXPECT_EQ(error_of([&] { check_settings(request, {"inf2.xlarge", "g6e.xlarge"}); }), "");
 }
 
 TEST(Plan, AMachineWithoutAPriceMayBeGivenOne) {
@@ -185,6 +212,32 @@ TEST(Plan, ADeviceCountIsSplitInEveryWayThatThereIs) {
               ElementsAre("1 1 1 1", "1 2 1 1", "1 4 1 1", "2 1 1 1", "2 2 1 1"));
   EXPECT_THAT(splits({{1, 4}, 4, true, false}),
               ElementsAre("1 1 1 1", "4 1 1 1", "4 1 1 2", "4 1 1 4", "2 1 2 4", "1 1 4 4"));
+}
+
+TEST(Plan, WhatIsStatedOfASplitIsNotSearched) {
+  Candidate bf16;
+  bf16.dtype = "bf16";
+  const auto splits = [&bf16](SplitChoices choices, std::int64_t tp, std::int64_t pp,
+                              std::int64_t ranks, std::int64_t ep) {
+    choices.stated.tp = tp;
+    choices.stated.pp = pp;
+    choices.stated.attention_dp = ranks;
+    choices.stated.ep = ep;
+    std::vector<std::string> texts;
+    for (const Candidate& one : splits_of(bf16, choices))
+      texts.push_back(fmt::format("{} {} {} {}", one.tp, one.pp, one.attention_dp, one.ep));
+    return texts;
+  };
+  const SplitChoices dense{{1, 2, 4}, 4, false, true};
+  EXPECT_THAT(splits(dense, 2, 0, 0, 0), ElementsAre("2 1 1 1", "2 2 1 1"));
+  EXPECT_THAT(splits(dense, 0, 1, 0, 0), ElementsAre("1 1 1 1", "2 1 1 1", "4 1 1 1"));
+  EXPECT_THAT(splits(dense, 0, 3, 0, 0), ElementsAre("1 3 1 1", "2 3 1 1", "4 3 1 1"));
+  EXPECT_THAT(splits(dense, 3, 0, 0, 0), ElementsAre("3 1 1 1"));
+  const SplitChoices experts{{1, 4}, 4, true, false};
+  EXPECT_THAT(splits(experts, 1, 0, 4, 0), ElementsAre("1 1 4 4"));
+  EXPECT_THAT(splits(experts, 0, 0, 0, 1), ElementsAre("1 1 1 1", "4 1 1 1", "2 1 2 1", "1 1 4 1"));
+  EXPECT_THAT(splits(experts, 2, 0, 2, 2), ElementsAre("2 1 2 2"));
+  EXPECT_THAT(splits(experts, 4, 2, 0, 4), ElementsAre("4 2 1 4"));
 }
 
 TEST(Plan, LibrariesThatRunNoNetworksAreRefused) {

@@ -19,17 +19,18 @@ double step_limit(const std::vector<Promise>& promises) {
 
 }  // namespace
 
-StaticBound static_bound(const WorkerMachine& machine, double mean_input, double mean_output,
+StaticBound static_bound(const WorkerMachine& machine, const MeanRequest& mean,
                          const std::vector<Promise>& promises, std::int64_t max_batch,
                          double slack) {
-  const auto input = std::max<std::int64_t>(1, std::llround(mean_input));
-  const auto rows = std::max<std::int64_t>(2, std::llround(mean_input + mean_output / 2));
+  const auto input = std::max<std::int64_t>(1, std::llround(mean.input));
+  const auto cached = std::min(input - 1, std::int64_t{std::llround(mean.input * mean.cached)});
+  const auto rows = std::max<std::int64_t>(2, std::llround(mean.input + mean.output / 2));
   StaticBound bound;
   StepShape prompt;
-  prompt.chunks = {{input, 0}};
+  prompt.chunks = {{input - cached, cached}};
   prompt.finished_prompts = 1;
   prompt.images = machine.images;
-  prompt.padded_tokens = input;
+  prompt.padded_tokens = input - cached;
   const PassTime prefill = pass_time(machine, prompt);
   bound.prompt_s = prefill.slowest.value();
 
@@ -52,15 +53,16 @@ StaticBound static_bound(const WorkerMachine& machine, double mean_input, double
     decode.decode_positions = batch * rows;
     decode.padded_tokens = batch;
     const PassTime step = pass_time(machine, decode);
-    const double step_s = step.all.value();
-    if (batch == 1) bound.alone_s = prefill.all.value() + (mean_output - 1) * step_s;
+    const double step_s = step.all.value() / mean.tokens_per_step;
+    if (batch == 1) bound.alone_s = prefill.all.value() + (mean.output - 1) * step_s;
     if (step_s <= limit) {
       bound.batch = batch * batches;
     } else {
       bound.batch_is_promised = true;
     }
     if (step_s > limit * slack) break;
-    bound.token_s = std::min(bound.token_s, step.slowest.value() / static_cast<double>(batch));
+    bound.token_s = std::min(
+        bound.token_s, step.slowest.value() / mean.tokens_per_step / static_cast<double>(batch));
   }
   return bound;
 }

@@ -22,8 +22,16 @@ struct StaticBound {
   bool batch_is_promised = false;  // a promise, not the memory, ends the batch there
 };
 
+// The mean of a load, in tokens.
+struct MeanRequest {
+  double input = 0;
+  double output = 0;
+  double cached = 0;           // share of the prompt that a step finds in the cache
+  double tokens_per_step = 1;  // of a sequence: more than one where guesses are right
+};
+
 // `max_batch`: of a rank; 0: no limit.
-StaticBound static_bound(const WorkerMachine& machine, double mean_input, double mean_output,
+StaticBound static_bound(const WorkerMachine& machine, const MeanRequest& mean,
                          const std::vector<Promise>& promises, std::int64_t max_batch,
                          double slack);
 

@@ -12,9 +12,9 @@
 #include "hw/engines/launch_commands.hpp"
 #include "hw/spec/shared/catalog.hpp"
 #include "model/app/plan/candidate.hpp"
+#include "model/app/plan/candidate_bounds.hpp"
 #include "model/app/plan/certainty.hpp"
 #include "model/app/plan/plan.hpp"
-#include "model/app/plan/static_bound.hpp"
 #include "model/app/request/device_family.hpp"
 #include "model/app/request/step_tokens.hpp"
 #include "model/app/serving/request/serve_parts.hpp"
@@ -36,7 +36,6 @@ constexpr std::int64_t kTurnovers = 8;      // of the requests in flight that ar
 constexpr double kWaits = 3;                // times the TTFT of a request alone: there is a queue
 constexpr std::int64_t kMinWaiting = 6000;  // of a simulation then
 constexpr std::int64_t kMaxWaiting = 16'000;
-constexpr double kSlack = 1.25;      // of the bound that prunes
 constexpr double kGrowth = 1.35;     // of the number of instances, until it suffices
 constexpr double kSeveralTimes = 4;  // instances per request in flight: no queue left
 constexpr double kGrowing = 1.5;     // TTFT late in the load over that in its middle
@@ -80,20 +79,6 @@ std::string rounded_up(double limit_s) {
   return fmt::format("{:.4g}", std::ceil(limit_s / unit - 1e-6) * unit);
 }
 
-Candidate of_type(const std::string& dtype) {
-  Candidate candidate;
-  candidate.dtype = dtype;
-  return candidate;
-}
-
-// A candidate and the least that single steps leave of it.
-struct Bounded {
-  Candidate candidate;
-  double rate = 0;         // requests/s of an instance at most
-  double alone_s = 0;      // of a request at least
-  std::int64_t least = 1;  // instances
-};
-
 class SystemSearch {
  public:
   SystemSearch(const Predictor& predict, const PlanRequest& request, std::string system)
@@ -106,26 +91,16 @@ class SystemSearch {
     Request priced = request.service.machine;
     priced.system = system_;
     price_ = family_of(system_).prices(priced).at(kOnDemand);
-    const ModelConfig model = WorkloadLibrary().load(request.service.machine.workload);
-    network_ = published_name(model, request.service.machine.workload);
-    const bool on_gpus = gpu_family().has_system(system_);
-    choices_.has_experts = model.experts > 0 && (on_gpus || neuron_family().has_system(system_));
-    choices_.has_stages = on_gpus;
+    network_ = published_name(WorkloadLibrary().load(request.service.machine.workload),
+                              request.service.machine.workload);
   }
 
   SystemPlan run() {
     plan_.system = system_;
-    const std::vector<std::string> engines = engines_for(request_, system_);
-    const std::vector<std::string> default_library = {""};
-    for (const std::string& dtype : request_.dtypes.empty() ? kPlannedTypes : request_.dtypes) {
-      for (const std::string& library :
-           request_.libraries.empty() ? default_library : request_.libraries) {
-        Candidate of_library = of_type(dtype);
-        of_library.library = library;
-        if (!find_degrees(of_library)) continue;
-        for (const Candidate& split : splits_of(of_library, choices_)) bound_split(split, engines);
-      }
-    }
+    const auto refuse = [this](const Candidate& candidate, const std::string& reason) {
+      reject(candidate, reason);
+    };
+    bounded_ = bounded_candidates(pool_, request_, system_, load_, refuse);
     // The cheapest by its bound first: what it costs rules others out without a simulation. Of
     // equal ones the fastest first.
     const auto order = [this](const Bounded& one) {
@@ -149,89 +124,6 @@ class SystemSearch {
   }
 
  private:
-  // The degrees of tensor parallelism here. False: the type or the library is refused.
-  bool find_degrees(const Candidate& candidate) {
-    try {
-      Request request = worker_request(request_, system_, candidate);
-      request.images = request.image_size = request.image_width = 0;  // of prompts, see the load
-      const MemoryPlace place = family_of(system_).resolve(request)->place();
-      choices_.degrees = place.degrees;
-      choices_.devices = place.devices;
-      return true;
-    } catch (const UserError& error) {
-      Candidate refused = candidate;
-      refused.tp = 0;
-      reject(refused, error.what());
-      return false;
-    }
-  }
-
-  // Memory and single steps, of every way to set up workers that are split so.
-  void bound_split(const Candidate& split, const std::vector<std::string>& engines) {
-    try {
-      const WorkerMachine& machine =
-          pool_.machine(worker_request(request_, system_, split), step_tokens_);
-      if (machine.devices < split.devices()) return;
-      Candidate candidate = split;
-      candidate.workers = machine.devices / split.devices();
-      for (const std::int64_t batch : batches_of(machine)) {
-        candidate.max_batch = batch;
-        const StaticBound step =
-            static_bound(machine, mean_input(load_), mean_output(load_), promises_, batch, kSlack);
-        for (const int prefill :
-             prefill_choices(request_.workers, static_cast<int>(candidate.workers))) {
-          candidate.prefill_workers = prefill;
-          for (const std::string& engine : engines) {
-            if (!can_start(split, engine)) continue;
-            candidate.engine = engine;
-            bounded_.push_back(bounded(candidate, machine, step));
-          }
-        }
-      }
-    } catch (const UserError& error) {
-      reject(split, error.what());
-    }
-  }
-
-  // Engines without an option for the number of groups of experts make each device one.
-  bool can_start(const Candidate& split, const std::string& engine) const {
-    const bool mixed = split.ep > 1 && split.ep < split.devices();
-    return !mixed || commands_.states_groups(engine);
-  }
-
-  // Limits of the sequences of a worker: the engine's own, and the most that keep a promise.
-  std::vector<std::int64_t> batches_of(const WorkerMachine& machine) const {
-    if (!request_.max_batches.empty()) return request_.max_batches;
-    if (request_.service.max_batch > 0) return {0};
-    const StaticBound step =
-        static_bound(machine, mean_input(load_), mean_output(load_), promises_, 0, kSlack);
-    if (!step.batch_is_promised || step.batch == 0) return {0};
-    return {0, step.batch};
-  }
-
-  Bounded bounded(const Candidate& candidate, const WorkerMachine& machine,
-                  const StaticBound& step) const {
-    Bounded one;
-    one.candidate = candidate;
-    one.alone_s = step.alone_s / kSlack;
-    const double tokens_s = (mean_output(load_) - 1) * step.token_s;
-    const double each = kSlack * machine.ranks;
-    if (candidate.prefill_workers == 0) {
-      one.rate = static_cast<double>(candidate.workers) * each / (step.prompt_s + tokens_s);
-    } else {
-      const std::int64_t decode = candidate.workers - candidate.prefill_workers;
-      one.rate = static_cast<double>(candidate.prefill_workers) * each / step.prompt_s;
-      if (tokens_s > 0)
-        one.rate = std::min(one.rate, static_cast<double>(decode) * each / tokens_s);
-    }
-    // Clients that wait for their answers send as few requests as there are answers: any number
-    // of instances may do.
-    if (!load_.is_closed() && one.rate > 0) {
-      one.least = std::max<std::int64_t>(1, std::llround(std::floor(request_rate() / one.rate)));
-    }
-    return one;
-  }
-
   // Per million output tokens, no less than this.
   double least_usd(const Bounded& one, std::int64_t instances) const {
     double rate = request_rate();
@@ -269,7 +161,7 @@ class SystemSearch {
       one.arrivals = "uniform";
     }
     if (!one.trace.empty()) {
-      one.trace_every = std::max<std::int64_t>(1, load_.requests / kLoneRequests);
+      one.trace_every *= std::max<std::int64_t>(1, load_.requests / kLoneRequests);
     } else {
       one.requests = kLoneRequests;
     }
@@ -296,7 +188,8 @@ class SystemSearch {
           one.concurrency > 0 ? static_cast<double>(one.concurrency) : one.rate * answer_s;
       one.requests = std::clamp(static_cast<std::int64_t>(kTurnovers * flying), least,
                                 std::max(most, one.concurrency * 2));
-      one.warm_up = std::min(one.requests / 4, static_cast<std::int64_t>(flying));
+      if (request_.service.warm_up == 0)
+        one.warm_up = std::min(one.requests / 4, static_cast<std::int64_t>(flying));
       return simulate(one);
     };
     Trial trial = simulated(lone.e2e_s.mean, kMinRequests, kMostRequests);
@@ -377,14 +270,7 @@ class SystemSearch {
     return request_rate() * lone_s;
   }
 
-  double request_rate() const {
-    if (request_.service.rate > 0) return request_.service.rate;
-    if (load_.trace.size() > 1) {
-      const double span = load_.trace.back().arrival_s - load_.trace.front().arrival_s;
-      if (span > 0) return static_cast<double>(load_.trace.size() - 1) / span;
-    }
-    return 0;
-  }
+  double request_rate() const { return request_rate_of(request_.service, load_); }
 
   PlannedDeployment as_planned(const Candidate& candidate, std::int64_t instances,
                                const Trial& trial) const {
@@ -406,7 +292,7 @@ class SystemSearch {
     one.tpot_s = summary.tpot_s;
     one.e2e_s = summary.e2e_s;
     one.kv_used_share = summary.kv_used_share;
-    one.joules_per_token = summary.joules_per_token;
+    fill_energy_of(summary, count, one);
     one.probability = trial.probability;
     one.binds = summary.binds;
     one.simulate = serve_command(trial.service);
@@ -421,8 +307,24 @@ class SystemSearch {
     worker.ep = candidate.ep;
     worker.max_batch = one.max_batch;
     worker.max_tokens = scenario_count(trial.record, "max_tokens");
-    one.start = commands_.command_of(worker);
+    if (candidate.prefill.empty()) one.start = commands_.command_of(worker);
     return one;
+  }
+
+  // A price of energy counts in the costs.
+  static void fill_energy_of(const ServeSummary& summary, double instances,
+                             PlannedDeployment& one) {
+    const auto of_all = [instances](const std::optional<double>& watts) {
+      return watts ? std::optional<double>(*watts * instances) : std::nullopt;
+    };
+    one.joules_per_token = summary.joules_per_token;
+    one.joules_per_request = summary.joules_per_request;
+    one.watts = of_all(summary.watts);
+    one.wall_watts = of_all(summary.wall_watts);
+    one.energy_usd_per_million = summary.energy_usd_per_million;
+    const double energy_usd = summary.energy_usd_per_million.value_or(0);
+    one.usd_per_million += energy_usd;
+    one.usd_per_hour += energy_usd / 1e6 * one.output_tokens_per_s * 3600;
   }
 
   static RejectedDeployment as_rejected(const Candidate& candidate) {
@@ -483,8 +385,6 @@ class SystemSearch {
   LaunchCommands commands_;
   double price_ = 0;
   std::string network_;
-  SplitChoices choices_;
-  std::int64_t step_tokens_ = tokens_of_step(gpu_family().name());
   std::vector<Bounded> bounded_;
   std::set<std::string> too_slow_;  // splits whose single step breaks a promise
   SystemPlan plan_;

@@ -39,5 +39,7 @@ RunRecord predict_in_parallel(const Predictor& predict, const Request& request, 
 // UserError for a value outside its range or a combination that contradicts itself, found
 // without looking at the hardware or the network.
 void check_request(const Request& request);
+// Of these, the price of energy and the PUE.
+void check_energy_price(const Request& request);
 
 }  // namespace foretell

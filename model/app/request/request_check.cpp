@@ -71,17 +71,7 @@ void check_parallelism(const Request& request) {
 
 }  // namespace
 
-void check_request(const Request& request) {
-  if (request.system.empty())
-    throw UserError("no system; name one with --on, see `foretell list systems`");
-  if (request.workload.empty()) {
-    throw UserError("no workload; name one with --workload, see `foretell list workloads`");
-  }
-  check_counts(request);
-  check_lengths(request);
-  check_words(request);
-  check_parallelism(request);
-  check_mode(request);
+void check_energy_price(const Request& request) {
   if (request.usd_per_kwh < 0 || request.usd_per_kwh > kMaxUsdPerKwh) {
     throw UserError("usd-per-kwh: must be from 0 to " + std::to_string(kMaxUsdPerKwh) +
                     "; 0.1 is ten cents");
@@ -93,6 +83,20 @@ void check_request(const Request& request) {
   if (request.pue != 0 && request.usd_per_kwh == 0) {
     throw UserError("pue needs a price of energy; add --usd-per-kwh, or leave it out");
   }
+}
+
+void check_request(const Request& request) {
+  if (request.system.empty())
+    throw UserError("no system; name one with --on, see `foretell list systems`");
+  if (request.workload.empty()) {
+    throw UserError("no workload; name one with --workload, see `foretell list workloads`");
+  }
+  check_counts(request);
+  check_lengths(request);
+  check_words(request);
+  check_parallelism(request);
+  check_mode(request);
+  check_energy_price(request);
   if (request.in_flight < 0 || request.in_flight > kMaxInFlight) {
     throw UserError("in-flight: must be above 0 and up to " + std::to_string(kMaxInFlight));
   }

@@ -13,6 +13,12 @@
 
 namespace foretell {
 
+std::string key_of(const RequestField& field) {
+  std::string key = field.option;
+  std::replace(key.begin(), key.end(), '-', '_');
+  return key;
+}
+
 std::string parse_choice(const RequestField& field, std::string_view text) {
   const std::string word(trim(text));
   if (std::find(field.choices.begin(), field.choices.end(), word) == field.choices.end())
@@ -117,12 +123,6 @@ constexpr WordKey kWordKeys[] = {{"on", &Request::system},
                                  {"dtype", &Request::dtype},
                                  {"factors", &Request::factors}};
 constexpr const char* kSeed = "seed";
-
-std::string key_of(const RequestField& field) {
-  std::string key = field.option;
-  std::replace(key.begin(), key.end(), '-', '_');
-  return key;
-}
 
 // Names lose "dim ", as their field says it.
 void put_varying(const Request& request, nlohmann::ordered_json& json) {

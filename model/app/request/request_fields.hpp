@@ -18,6 +18,9 @@ namespace foretell {
 void set_field(Request& request, const RequestField& field, std::string_view name,
                std::string_view text);
 
+// Of studies: "input_len" of --input-len.
+std::string key_of(const RequestField& field);
+
 // Keys of studies: "on", "workload", "dtype", "factors", "seed", and every field by its option with
 // underscores, "input_len".
 std::vector<std::string> request_keys();

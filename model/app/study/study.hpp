@@ -12,6 +12,7 @@
 //   where: ["${area} <= 65536", "${latency} < 20 ms"]
 //   objectives: [throughput, usd_per_million, min area]
 //   search: {evaluations: 500, seed: 1}           # instead of every combination
+//   also: {power_limit: 300W}  # more of the base; the options of `sweep` go there
 //   best_of: [dtype]           # a report shows the best point of each, by the first objective
 //
 // A key is a scenario key (on, workload, dtype, batch, …) or the path of a parameter; which exist
@@ -67,8 +68,9 @@ struct Study {
 bool is_study_metric(std::string_view name);
 
 // UserError with every mistake of the file, and when it stands for more points than kMaxPoints
-// without `search`: the message says how many. "-" is standard input.
-Study load_study(const std::string& path);
+// without `search`: the message says how many. "-" is standard input. `also`: values that the file
+// does not state, which its text has from then on.
+Study load_study(const std::string& path, const std::map<std::string, std::string>& also = {});
 Study parse_study(const std::string& text, const std::string& shown_as);
 
 // Base and varied values of a point. The number counts combinations, the last axis fastest.

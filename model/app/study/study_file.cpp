@@ -12,6 +12,7 @@
 #include "model/base/text.hpp"
 #include "model/config/document.hpp"
 #include "model/config/problems.hpp"
+#include "reports/record/json_text.hpp"
 #include "reports/record/summary.hpp"
 
 namespace foretell {
@@ -30,7 +31,7 @@ class StudyReader {
   Study read() {
     problems_.collect([&] {
       root_.only_keys({"study", "base", "vary", "zip", "random", "derive", "define", "where",
-                       "objectives", "search", "best_of"},
+                       "objectives", "search", "best_of", "also"},
                       "");
     });
     problems_.collect([&] { study_.name = root_.required("study", "").as_text("study"); });
@@ -39,6 +40,7 @@ class StudyReader {
     with("vary", [&](const Node& node) { read_vary(node); });
     with("zip", [&](const Node& node) { read_zips(node); });
     with("random", [&](const Node& node) { add_axis(read_random(node, problems_), node); });
+    with("also", [&](const Node& node) { read_base(node); });
     with("derive", [&](const Node& node) { read_formulas(node, "derive", study_.derived); });
     with("define", [&](const Node& node) { read_definitions(node); });
     with("where", [&](const Node& node) { read_constraints(node); });
@@ -281,9 +283,17 @@ Study parse_study(const std::string& text, const std::string& shown_as) {
   return study;
 }
 
-Study load_study(const std::string& path) {
-  if (path != "-") return parse_study(read_text_file(path), path);
-  return parse_study(read_limited(std::cin, "standard input"), "standard input");
+Study load_study(const std::string& path, const std::map<std::string, std::string>& also) {
+  const bool is_piped = path == "-";
+  const std::string shown_as = is_piped ? "standard input" : path;
+  std::string text = is_piped ? read_limited(std::cin, shown_as) : read_text_file(path);
+  const char* before = "\nalso: {";
+  for (const auto& [key, value] : also) {
+    text += before + key + ": " + json_text(value);
+    before = ", ";
+  }
+  if (!also.empty()) text += "}\n";
+  return parse_study(text, shown_as);
 }
 
 }  // namespace foretell

@@ -240,7 +240,7 @@ void EnergyRunBatch::predict_served() {
     at.push_back(i);
   }
   const auto prediction_of = [&requests](std::size_t i, const ServeSummary& summary) {
-    return run_prediction(summary, requests[i].machine.tp * requests[i].attention_dp);
+    return run_prediction(summary, requests[i].machine.tp * std::max(1, requests[i].attention_dp));
   };
   std::vector<RowPrediction> served =
       serve_many(requests, predict_, jobs_, prediction_of, progress_);

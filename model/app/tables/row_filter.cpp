@@ -6,6 +6,18 @@
 #include "model/base/text.hpp"
 
 namespace foretell {
+namespace {
+
+constexpr std::size_t kMaxNoted = 10'000;  // different cells of a column
+constexpr std::size_t kMaxShown = 10;
+
+UserError unknown_column(const std::string& conditions, const std::string& name,
+                         const CsvRow& header) {
+  return UserError("--where " + conditions + ": unknown column '" + name +
+                   "'; there are: " + join(nearest_names(name, header, header.size()), ", "));
+}
+
+}  // namespace
 
 bool has_column(const CsvRow& header, const std::string& name) {
   return std::find(header.begin(), header.end(), name) != header.end();
@@ -43,8 +55,9 @@ void RowFilter::require(const std::string& conditions, const CsvRow& header) {
       conditions_.back().values.insert(part);
       conditions_.back().text += "," + part;
     } else {
-      conditions_.push_back(
-          {find_column(header, part.substr(0, equals)), {part.substr(equals + 1)}, part});
+      const std::string name = part.substr(0, equals);
+      if (!has_column(header, name)) throw unknown_column(conditions, name, header);
+      conditions_.push_back({find_column(header, name), {part.substr(equals + 1)}, part, name});
     }
   }
 }
@@ -53,6 +66,37 @@ bool RowFilter::accepts(const CsvRow& row) const {
   return std::all_of(conditions_.begin(), conditions_.end(), [&row](const Condition& condition) {
     return condition.values.count(row[condition.column]) > 0;
   });
+}
+
+void RowFilter::note_where(const std::function<bool(const CsvRow&)>& is_open, const CsvRow& row) {
+  const bool are_all_met = std::all_of(conditions_.begin(), conditions_.end(),
+                                       [](const Condition& one) { return one.is_met; });
+  if (are_all_met) return;
+  try {
+    if (!is_open(row)) return;
+  } catch (const UserError&) {
+    return;
+  }
+  for (Condition& condition : conditions_) {
+    if (condition.is_met) continue;
+    const std::string& cell = row[condition.column];
+    condition.is_met = condition.values.count(cell) > 0;
+    if (condition.others.size() < kMaxNoted) condition.others.insert(cell);
+  }
+}
+
+std::string RowFilter::unmet() const {
+  std::string text;
+  for (const Condition& condition : conditions_) {
+    if (condition.is_met || condition.others.empty()) continue;
+    const std::vector<std::string> known(condition.others.begin(), condition.others.end());
+    std::vector<std::string> shown = nearest_names(*condition.values.begin(), known, kMaxShown);
+    for (std::string& value : shown) value = value.empty() ? "no value" : value;
+    text += "; no row has " + condition.text + ": its values are " + join(shown, ", ");
+    if (known.size() > shown.size())
+      text += " and " + std::to_string(known.size() - shown.size()) + " more";
+  }
+  return text;
 }
 
 std::string RowFilter::text() const {

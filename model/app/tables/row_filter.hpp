@@ -1,6 +1,7 @@
 // Which rows of a table count.
 #pragma once
 
+#include <functional>
 #include <set>
 #include <string>
 #include <vector>
@@ -18,11 +19,21 @@ class RowFilter {
   bool accepts(const CsvRow& row) const;
   std::string text() const;  // "use=yes, latest=1"; "" for no condition
 
+  // For unmet(): what a row has where a condition has not been met so far. Cells are shown to the
+  // user: a row that `is_open` refuses, or that cannot be read, is not noted.
+  void note_where(const std::function<bool(const CsvRow&)>& is_open, const CsvRow& row);
+  // "; no row has gpu=b200: its values are b200_sxm, h100_sxm, …" of every condition that no noted
+  // row meets, the nearest values first; "" where each is met.
+  std::string unmet() const;
+
  private:
   struct Condition {
     std::size_t column;
     std::set<std::string> values;
     std::string text;
+    std::string name;                // of the column
+    bool is_met = false;             // by a noted row
+    std::set<std::string> others{};  // cells of noted rows
   };
   std::vector<Condition> conditions_;
 };

@@ -11,6 +11,24 @@ namespace {
 
 constexpr double kMsOfASecond = 1e3;
 
+// Watts and joules, where they are known.
+void add_energy(const ServeSummary& summary, RowPrediction& prediction) {
+  const std::map<std::string, std::optional<double>> known = {
+      {"watts", summary.watts},
+      {"wall_watts", summary.wall_watts},
+      {"joules_per_token", summary.joules_per_token},
+      {"joules_per_request", summary.joules_per_request}};
+  for (const MeasuredColumn& column : energy_quantities()) {
+    const std::optional<double>& value = known.at(column.quantity);
+    if (value) prediction.values[column.predicted] = *value;
+    const auto interval = summary.interval80.find(column.quantity);
+    if (!value || interval == summary.interval80.end()) continue;
+    prediction.values[column.predicted + "_lo"] = interval->second.low;
+    prediction.values[column.predicted + "_hi"] = interval->second.high;
+    prediction.intervals[column.quantity] = interval->second;
+  }
+}
+
 RowPrediction prediction_of(const ServeSummary& summary) {
   RowPrediction prediction;
   const auto add = [&](const std::string& column, const char* key, double value, double scale) {
@@ -53,8 +71,10 @@ ServingBatch::ServingBatch(const CsvRow& header, Predictor predict, Request defa
 }
 
 RowPrediction ServingBatch::predict(const PendingPoint& point, const ServeSummary& summary) const {
-  if (runs_) return prediction_of(ServedRuns::figure_of(cells_of(point.row), summary));
-  RowPrediction prediction = prediction_of(summary);
+  RowPrediction prediction =
+      runs_ ? prediction_of(ServedRuns::figure_of(cells_of(point.row), summary))
+            : prediction_of(summary);
+  add_energy(summary, prediction);
   prediction.note = point.note;
   return prediction;
 }
@@ -71,6 +91,9 @@ void ServingBatch::add(CsvRow row, const std::string& problem) {
     const ServedCells cells = cells_of(point.row);
     try {
       point.request = runs_ ? runs_->request_of(cells) : recipes_.request_of(cells);
+      add_stated_columns(cells, point.request);
+      if (point.request.machine.power_limit.empty())
+        point.request.machine.power_limit = defaults_.power_limit;
       add_settings(defaults_.set, point.request);
       point.request.machine.factors = defaults_.factors;
       point.request.machine.exact = defaults_.exact;

@@ -372,6 +372,8 @@ std::map<std::string, Interval> predicted_intervals(const RunRecord& record) {
   add("call_ms", "call_s", table_ms(record));
   add("ttft_ms", "ttft_s", kMsPerSecond);
   add("tpot_ms", "tpot_s", kMsPerSecond);
+  for (const MeasuredColumn& one : energy_quantities())
+    add(one.quantity.c_str(), one.quantity.c_str(), 1);
   add("throughput", "throughput", 1);
   add(kThroughputAllTokens, "throughput", all_tokens(record));
   return intervals;

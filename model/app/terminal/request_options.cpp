@@ -1,11 +1,14 @@
 #include "model/app/terminal/request_options.hpp"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
 #include "model/app/request/request_fields.hpp"
 #include "model/app/terminal/options.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/text.hpp"
 #include "reports/record/text_file.hpp"
 
 namespace foretell {
@@ -51,13 +54,26 @@ bool is_set(const RequestOptions& options, const char* option) {
   return found != options.flags.end() && found->second;
 }
 
+// Sets a field from one text of its option.
+void set_option(Request& request, const RequestField& field, const std::string& text) {
+  const std::string option = std::string("--") + field.option;
+  const bool is_one_word = field.kind() == FieldKind::kCount || field.lists;
+  if (is_one_word && text.find(',') != std::string::npos) {
+    throw UserError(fmt::format(
+        "{} {}: takes one value here; {}a study varies it, `vary: {{{}: [{}]}}` (docs/studies.md)",
+        option, text, field.lists ? "`foretell compare` takes several, and " : "", key_of(field),
+        join(split(text, ','), ", ")));
+  }
+  set_field(request, field, option, text);
+}
+
 // `several` are the fields of which `compare` takes several values.
 void read_fields(const RequestOptions& options, bool several, Request& request) {
   for (const RequestField& field : request_fields()) {
     if (is_set(options, field.option)) set_field(request, field, "", "yes");
     if (field.lists && !several) continue;
     for (const std::string& text : texts_of(options, field.option)) {
-      if (!text.empty()) set_field(request, field, std::string("--") + field.option, text);
+      if (!text.empty()) set_option(request, field, text);
     }
   }
 }
@@ -74,7 +90,7 @@ std::vector<Request> with_each(const std::vector<Request>& requests, const Reque
   for (const Request& request : requests) {
     for (const std::string& text : texts) {
       all.push_back(request);
-      if (!text.empty()) set_field(all.back(), field, std::string("--") + field.option, text);
+      if (!text.empty()) set_option(all.back(), field, text);
     }
   }
   return all;
@@ -127,6 +143,16 @@ void add_seed_option(CLI::App& command, std::string& seed) {
 void add_field_options(CLI::App& command, RequestOptions& options,
                        const std::vector<std::string>& names) {
   for (const std::string& name : names) add_field(command, request_field(name), options, false);
+}
+
+std::vector<std::string> service_fields(const std::vector<std::string>& without) {
+  std::vector<std::string> names;
+  for (const RequestField& field : request_fields()) {
+    const bool is_left_out =
+        std::find(without.begin(), without.end(), field.option) != without.end();
+    if (field.serves && !is_left_out) names.emplace_back(field.option);
+  }
+  return names;
 }
 
 void add_model_options(CLI::App& command, RequestOptions& options) {
@@ -182,6 +208,16 @@ std::vector<Request> requests(const RequestOptions& options) {
   }
   for (const Request& request : result) check_request(request);
   return result;
+}
+
+std::map<std::string, std::string> stated_keys(const RequestOptions& options) {
+  std::map<std::string, std::string> keys;
+  for (const RequestField& field : request_fields()) {
+    for (const std::string& text : texts_of(options, field.option)) {
+      if (!text.empty()) keys[key_of(field)] = text;
+    }
+  }
+  return keys;
 }
 
 std::vector<std::string> stated_fields(const RequestOptions& options,

@@ -19,6 +19,9 @@ namespace foretell {
 // requests.
 using RequestOptions = api::Request;
 
+// The fields that are stated, by key of a study: "power_limit".
+std::map<std::string, std::string> stated_keys(const RequestOptions& options);
+
 // Options of fields that are stated, but those named: "batch", "seq".
 std::vector<std::string> stated_fields(const RequestOptions& options,
                                        const std::vector<std::string>& but);
@@ -30,6 +33,9 @@ void add_request_options(CLI::App& command, RequestOptions& options, bool lists)
 // The options of some fields of the list, by their names: "tp", "library-release".
 void add_field_options(CLI::App& command, RequestOptions& options,
                        const std::vector<std::string>& names);
+
+// The fields that a service is stated with, but those in `without`: "tp", "kv-dtype".
+std::vector<std::string> service_fields(const std::vector<std::string>& without = {});
 
 // --set, --factors, --exact: what applies to every row of a table.
 void add_model_options(CLI::App& command, RequestOptions& options);

@@ -38,13 +38,6 @@ void add_service_options(CLI::App& command, ServiceOptions& options,
   }
 }
 
-void add_service_options(CLI::App& command, ServiceOptions& options,
-                         const std::vector<std::string>& only) {
-  for (const ServeKey& one : serve_keys()) {
-    if (holds(only, one.key)) add_key(command, options, one, false);
-  }
-}
-
 std::vector<std::string> listed_service_keys() {
   std::vector<std::string> keys;
   for (const ServeKey& one : serve_keys()) {

@@ -26,10 +26,6 @@ void add_service_options(CLI::App& command, ServiceOptions& options,
                          const std::vector<std::string>& several,
                          const std::vector<std::string>& without);
 
-// An option for each key in `only`.
-void add_service_options(CLI::App& command, ServiceOptions& options,
-                         const std::vector<std::string>& only);
-
 // Keys of which `compare` takes several values.
 std::vector<std::string> listed_service_keys();
 

@@ -120,15 +120,27 @@ std::vector<FitRow> rows_of(const std::vector<FitRow>& rows, Side side) {
   return chosen;
 }
 
-FitResult run_fit(const FitPlan& plan, const std::vector<FitRow>& rows, int jobs,
-                  const FitCommandOptions& command, const Session& session) {
+// "of 40 rows 30 are of other devices, …, 8 of networks that are held out and only judge, 2 of the
+// vault".
+std::string left_out_text(const FitRows& table, std::size_t fitted) {
+  const std::size_t judging = table.rows.size() - fitted;
+  return fmt::format(
+      "of {} rows {} are of other devices, families or phases, or have no time or another use than "
+      "yes; {} of networks that are held out, which only judge the result; {} of the vault",
+      table.read, table.read - table.rows.size() - table.in_vault, judging, table.in_vault);
+}
+
+FitResult run_fit(const FitPlan& plan, const FitRows& table, const std::vector<FitRow>& rows,
+                  int jobs, const FitCommandOptions& command, const Session& session) {
   FitForecast forecast(plan, rows, session.predict, jobs, FitForecast::Detail::kOneNetwork);
   Progress progress(session, "fitting");
   FitOptions options;
   options.starts = static_cast<int>(parse_count("--starts", command.starts, 1, kMaxStarts));
   options.seed = static_cast<std::uint64_t>(parse_count("--seed", command.seed, 0, kMaxSeed));
   options.progress = [&progress](double share) { progress.update(share); };
-  return fit(problem_of(plan, rows, forecast), options);
+  FitProblem problem = problem_of(plan, rows, forecast);
+  problem.left_out = left_out_text(table, rows.size());
+  return fit(problem, options);
 }
 
 // What gives values up needs the tables of a GPU, and that they are fitted.
@@ -221,7 +233,7 @@ int fit_device(const FitCommandOptions& options, const Session& session, FitOutp
   const std::vector<FitRow> fit_rows = rows_of(table.rows, Side::kFit);
   session.detail(fmt::format("{} of {} rows count, {} of them to fit on", table.rows.size(),
                              table.read, fit_rows.size()));
-  const FitResult result = run_fit(plan, fit_rows, jobs, options, session);
+  const FitResult result = run_fit(plan, table, fit_rows, jobs, options, session);
   const std::vector<JudgedRow> judged = judge_rows(plan, result, table.rows, session.predict, jobs);
   for (const std::string& device : plan.devices) {
     FactorsText text;

@@ -120,9 +120,8 @@ class Reader {
   }
 
   Classes read() {
-    RowFilter filter;
-    if (has_column(table_.header(), "use")) filter.require("use=yes", table_.header());
-    for (const std::string& condition : options_.where) filter.require(condition, table_.header());
+    if (has_column(table_.header(), "use")) filter_.require("use=yes", table_.header());
+    for (const std::string& condition : options_.where) filter_.require(condition, table_.header());
     const RowPart part = row_part(layout_, table_.header());
     left_out_ = predict_left_out(options_.table, session_.predict, parse_jobs(options_.jobs));
     BatchPredictor batch(reader_, session_.predict, parse_jobs(options_.jobs),
@@ -133,7 +132,9 @@ class Reader {
                          });
     CsvRow row;
     while (table_.next(row)) {
-      const bool counts = filter.accepts(row) && part(row) != Part::kVault;
+      const auto is_open = [&part](const CsvRow& one) { return part(one) != Part::kVault; };
+      filter_.note_where(is_open, row);
+      const bool counts = filter_.accepts(row) && is_open(row);
       if (!counts || !is_asked(device_of(row))) continue;
       lines_.push_back(table_.line());
       batch.add(row, "");
@@ -141,6 +142,9 @@ class Reader {
     batch.finish();
     return std::move(classes_);
   }
+
+  // Why conditions leave no row.
+  std::string unmet() const { return filter_.unmet(); }
 
  private:
   bool is_asked(const std::string& device) const {
@@ -192,6 +196,7 @@ class Reader {
   CsvReader table_;
   const TableLayout& layout_;
   RowReader reader_;
+  RowFilter filter_;
   Catalog catalog_;
   std::set<std::string> systems_;
   std::map<std::string, std::string> devices_;  // of systems; "": of another family
@@ -245,7 +250,8 @@ std::string summary_text(const ClassKey& key, const NextGroup& next, const Growt
 }
 
 int calibrate_intervals(const IntervalOptions& options, const Session& session) {
-  Classes classes = Reader(options, session).read();
+  Reader reader(options, session);
+  Classes classes = reader.read();
   std::vector<ClassRows> counted;
   std::vector<ClassKey> keys;
   for (auto& [key, rows] : classes) {
@@ -260,7 +266,7 @@ int calibrate_intervals(const IntervalOptions& options, const Session& session) 
   for (ClassRows& rows : counted) all.push_back(std::move(rows.samples));
   if (all.empty()) {
     throw UserError(options.table + ": no quantity was measured on two groups of networks on " +
-                    fmt::format("{}", fmt::join(options.devices, " or ")));
+                    fmt::format("{}{}", fmt::join(options.devices, " or "), reader.unmet()));
   }
   Growth growth;
   growth.per_release = widening_per_release(all);

@@ -17,7 +17,9 @@ FitPartRows::FitPartRows(const std::string& table, const std::vector<std::string
 
 bool FitPartRows::next(CsvRow& row) {
   while (table_.next(row)) {
-    if (!filter_.accepts(row) || part_(row) != Part::kFit) continue;
+    const auto is_fit = [this](const CsvRow& one) { return part_(one) == Part::kFit; };
+    filter_.note_where(is_fit, row);
+    if (!filter_.accepts(row) || !is_fit(row)) continue;
     if (contradicted_.reason(table_.line())) continue;
     ++rows_;
     return true;
@@ -28,7 +30,7 @@ bool FitPartRows::next(CsvRow& row) {
 void FitPartRows::check_any() const {
   if (rows_ > 0) return;
   const std::string where = filter_.text().empty() ? "" : " and " + filter_.text();
-  throw UserError(path_ + ": no row is of the fit part" + where);
+  throw UserError(path_ + ": no row is of the fit part" + where + filter_.unmet());
 }
 
 }  // namespace foretell

@@ -92,7 +92,10 @@ FitRows read_fit_rows(const std::string& path, const FitPlan& plan, const Split&
     one.device = device;
     one.line = table.line();
     one.network = one.request.workload;
-    if (network_part(split, one.network) == Part::kVault) continue;
+    if (network_part(split, one.network) == Part::kVault) {
+      ++rows.in_vault;
+      continue;
+    }
     one.side = split.find(one.network);
     one.setting = setting_of(one.request);
     rows.rows.push_back(std::move(one));

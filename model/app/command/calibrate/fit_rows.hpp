@@ -24,7 +24,8 @@ struct FitRow {
 
 struct FitRows {
   std::vector<FitRow> rows;
-  std::size_t read = 0;  // rows of the table, whatever they are
+  std::size_t read = 0;      // rows of the table, whatever they are
+  std::size_t in_vault = 0;  // of them, those that would count but are of networks of the vault
 };
 
 // Rows of networks of the split's family on devices of the plan that state what the plan compares,

@@ -272,8 +272,11 @@ KernelFit KernelCalibration::search(KernelFitTask& task,
   found.free = free_factors(task, {});
   const std::size_t families = count_families(task.fit);
   if (families < found.free.size()) {
-    throw UserError(fmt::format("{}: {} {} cannot identify {} factors; measure more shapes",
-                                task.name, families, settings_.families, found.free.size()));
+    throw UserError(fmt::format(
+        "{}: {} {} cannot identify {} factors; {} of {} rows are of shapes that are held "
+        "out and do not count; measure more shapes",
+        task.name, families, settings_.families, found.free.size(), task.held_out.size(),
+        task.fit.size() + task.held_out.size()));
   }
   options.resamples = kResamples;
   fit_rows(task, rows, found.free, options, {});

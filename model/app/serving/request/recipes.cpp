@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <set>
 
 #include "hw/engines/engine_catalog.hpp"
 #include "hw/spec/shared/catalog.hpp"
 #include "model/app/request/request_fields.hpp"
+#include "model/app/serving/request/serve_keys.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
 #include "model/config/document.hpp"
@@ -374,6 +376,20 @@ std::string Recipes::assumptions_of(const ServedCells& cells) const {
         fmt::format("number of requests not stated: {} per client", laboratory_requests_));
   }
   return join(parts, "; ");
+}
+
+void add_stated_columns(const ServedCells& cells, ServeRequest& request) {
+  // What recipes read, and what published tables say otherwise than options do.
+  static const std::set<std::string> kOfTables = {
+      "concurrency", "tp", "pp", "ep", "dp", "moe_tp", "attention_dp", "max_batch", "kv_fraction"};
+  for (const auto& [column, text] : cells) {
+    if (text.empty() || kOfTables.count(column) > 0) continue;
+    for (const RequestField& field : request_fields()) {
+      const bool is_meant = column == field.key || column == key_of(field);
+      if (field.serves && is_meant) set_field(request.machine, field, column, text);
+    }
+    if (!is_load_key(column)) set_serve_key(request, column, column, text);
+  }
 }
 
 void add_settings(const std::vector<std::string>& given, ServeRequest& request) {

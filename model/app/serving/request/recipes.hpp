@@ -116,6 +116,11 @@ class Recipes {
   std::vector<Split> splits_;
 };
 
+// The columns of a row that are called as a field of a service or a key of serve_keys() and that
+// tables of served points do not have themselves: power_limit, speculate, kv_dtype. UserError for a
+// cell that the field does not take.
+void add_stated_columns(const ServedCells& cells, ServeRequest& request);
+
 // What the command line sets (PATH=VALUE) counts in place of what a recipe sets at the same path.
 void add_settings(const std::vector<std::string>& given, ServeRequest& request);
 

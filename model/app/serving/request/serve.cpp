@@ -33,13 +33,6 @@ std::string gigabytes(Bytes bytes) { return fmt::format("{:.1f} GB", bytes.value
 
 constexpr double kGrowing = 0.25;  // of all requests wait when the last one comes: no steady state
 
-Router parse_router(const std::string& name) {
-  if (name == "round-robin") return Router::kRoundRobin;
-  if (name == "least-loaded") return Router::kMinLoaded;
-  if (name == "prefix-aware") return Router::kPrefixAware;
-  throw unknown_name("router", name, {"round-robin", "least-loaded", "prefix-aware"});
-}
-
 std::int64_t floor_blocks(Bytes kv, Bytes per_token, std::int64_t block) {
   if (!(per_token > Bytes(0))) return std::int64_t{1} << 40;
   return static_cast<std::int64_t>(
@@ -160,7 +153,7 @@ class Server {
     split.tp = std::max(1, base_.tp);
     split.pp = std::max(1, base_.pp);
     split.workers = std::max(1, request_.dp);
-    split.attention_dp = request_.attention_dp;
+    split.attention_dp = std::max(1, request_.attention_dp);
     groups_.push_back(std::make_unique<BuiltGroup>(build(base_, split, base_.tp <= 0)));
     BuiltGroup& built = *groups_.back();
     const int needed = built.machine.devices_per_worker * split.workers;

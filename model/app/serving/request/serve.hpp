@@ -41,7 +41,7 @@ struct ServeRequest {
   std::string speculate;
   // Workers.
   int dp = 0;            // replicas; not stated: one
-  int attention_dp = 1;  // ranks of a worker
+  int attention_dp = 0;  // ranks of a worker; not stated: one
   std::string router = "round-robin";
   std::string prefill;  // separate workers: both or none
   std::string decode;

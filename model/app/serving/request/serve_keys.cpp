@@ -4,10 +4,19 @@
 
 #include "model/app/request/request_fields.hpp"
 #include "model/app/serving/request/promise.hpp"
+#include "model/app/serving/request/serve_parts.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
 
 namespace foretell {
+
+Router parse_router(const std::string& name) {
+  if (name == "round-robin") return Router::kRoundRobin;
+  if (name == "least-loaded") return Router::kMinLoaded;
+  if (name == "prefix-aware") return Router::kPrefixAware;
+  throw unknown_name("router", name, {"round-robin", "least-loaded", "prefix-aware"});
+}
+
 namespace {
 
 constexpr std::int64_t kMaxClients = 1'000'000;
@@ -46,6 +55,11 @@ void set_chunk(ServeRequest& request, Name name, const Text& text) {
 void set_slo(ServeRequest& request, Name /*name*/, const Text& text) {
   parse_promises(text);
   request.slo = text;
+}
+
+void set_router(ServeRequest& request, Name /*name*/, const Text& text) {
+  request.router = std::string(trim(text));
+  parse_router(request.router);
 }
 
 using R = ServeRequest;
@@ -93,15 +107,15 @@ const std::vector<ServeKey>& serve_keys() {
        "guesses per step, how many are right, and the network that guesses on the same devices "
        "(without one guesses take no time), as in 7,acceptance=0.7,draft=Llama-3.2-1B",
        false, set_text_of<&R::speculate>},
-      {"dp", "N", "copies, each a worker (default: 1)", false,
+      {"dp", "N", "copies, each a worker (default: 1; a plan searches)", false,
        set_count_of<&R::dp, 1, kMaxReplicas>},
       {"attention_dp", "N",
        "groups of --tp devices of a worker that schedule apart, step together and share its "
-       "experts (default: 1)",
+       "experts (default: 1; a plan searches)",
        false, set_count_of<&R::attention_dp, 1, kMaxReplicas>},
       {"router", "WORD",
        "between workers: round-robin, least-loaded or prefix-aware (default: round-robin)", false,
-       set_text_of<&R::router>},
+       set_router},
       {"prefill", "SPLIT", "separate workers for prompts, as in 'tp=4,workers=2'", false,
        set_text_of<&R::prefill>},
       {"decode", "SPLIT", "separate workers for answers, as in 'tp=8,workers=1'", false,

@@ -8,11 +8,15 @@
 
 #include "model/app/request/prediction.hpp"
 #include "model/app/serving/request/worker_machine.hpp"
+#include "model/serving/service.hpp"
 #include "model/serving/service_result.hpp"
 #include "reports/record/serve_record.hpp"
 #include "workloads/traffic/load.hpp"
 
 namespace foretell {
+
+// "round-robin", "least-loaded", "prefix-aware"; UserError with the nearest.
+Router parse_router(const std::string& name);
 
 // Takes the overrides of the engine out of those of the machine, and returns them.
 std::vector<std::string> take_engine_set(Request& machine);

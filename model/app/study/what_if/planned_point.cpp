@@ -18,32 +18,6 @@
 namespace foretell {
 namespace {
 
-// What a plan is asked with; everything else of a service it chooses, or does not take.
-const std::set<std::string_view> kFieldsOfPlans = {
-    "input_len", "output_len", "kv_dtype", "library",    "distributions",
-    "service",   "label",      "images",   "image_size", "image_width"};
-const std::set<std::string_view> kServiceOfPlans = {
-    "rate",      "concurrency", "trace",        "arrivals", "requests", "engine",
-    "max_batch", "max_tokens",  "prefix_cache", "slo",      kPlanKey};
-
-void refuse_of_plan(std::string_view name) {
-  throw UserError(fmt::format(
-      "{}: a point with `plan` chooses it, or does not take it; state load, lengths, slo, dtype, "
-      "kv_dtype, images, engine, library, max_batch, max_tokens and parameters",
-      name));
-}
-
-void check_plan_fields(const Request& request) {
-  const Request plain;
-  for (const RequestField& field : request_fields()) {
-    if (kFieldsOfPlans.count(field.key) > 0 || !is_stated(field, request)) continue;
-    if (cell_of(field, request) != cell_of(field, plain)) refuse_of_plan(field.option);
-  }
-  for (const auto& [key, text] : request.service) {
-    if (kServiceOfPlans.count(key) == 0) refuse_of_plan(key);
-  }
-}
-
 // Why nothing keeps the promises: what comes nearest, else the first reason.
 std::string reason_of(const SystemPlan& plan) {
   const RejectedDeployment* nearest = nullptr;
@@ -70,7 +44,6 @@ RunSummary summary_of(const PlannedDeployment& one) {
 }  // namespace
 
 PlanRequest planned_request(const Request& request) {
-  check_plan_fields(request);
   Request service = request;
   service.service.erase(kPlanKey);
   PlanRequest plan;

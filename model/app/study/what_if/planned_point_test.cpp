@@ -74,12 +74,32 @@ TEST(PlannedPoint, PromisesThatNothingKeepsNameTheNearest) {
   EXPECT_THAT(message, HasSubstr("nearest is --slo 'tpot.p99<="));
 }
 
-TEST(PlannedPoint, RefusesWhatAPlanChoosesOrDoesNotTake) {
+TEST(PlannedPoint, WhatAPointStatesIsNotSearched) {
+  const RunRecord two = predicted(planned_values({{"on", "g6e.12xlarge"}, {"tp", "2"}}));
+  EXPECT_THAT(two.context.scenario.label, HasSubstr("tp 2"));
+  const RunRecord parted = predicted(planned_values({{"on", "g6e.12xlarge"},
+                                                     {"plan", "both"},
+                                                     {"prefill", "tp=1,workers=1"},
+                                                     {"decode", "tp=1,workers=3"}}));
+  EXPECT_THAT(parted.context.scenario.label, HasSubstr("decode tp=1,workers=3"));
+}
+
+// Less power is never cheaper, and energy that has a price never makes a plan cheaper.
+TEST(PlannedPoint, PowerAndItsPriceCount) {
+  const auto usd = [](PointValues more) {
+    return *predicted(planned_values(std::move(more))).summary.cost_usd_per_million;
+  };
+  const double plain = usd({});
+  EXPECT_GE(usd({{"power_limit", "150W"}}), plain);
+  EXPECT_GT(usd({{"usd_per_kwh", "0.2"}}), plain);
+}
+
+TEST(PlannedPoint, RefusesWhatAPlanDoesNotTake) {
   const auto refusal = [](const PointValues& more) {
     return error_of([&] { study_request(planned_values(more)); });
   };
-  EXPECT_THAT(refusal({{"tp", "4"}}), HasSubstr("tp: a point with `plan` chooses it"));
-  EXPECT_THAT(refusal({{"prefill", "tp=1"}}), HasSubstr("prefill: a point with `plan`"));
+  EXPECT_THAT(refusal({{"cores", "4"}}), HasSubstr("cores: says nothing about a service"));
+  EXPECT_THAT(refusal({{"prefill", "tp=1"}}), HasSubstr("belong together"));
   EXPECT_THAT(refusal({{"plan", "apart"}}), HasSubstr("separate"));
   EXPECT_THAT(refusal({{"slo", "ttfb.p99<=1s"}}), HasSubstr("nearest is 'ttft'"));
   EXPECT_THAT(refusal({{"concurrency", "4"}}), HasSubstr("several loads"));

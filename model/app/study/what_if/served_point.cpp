@@ -19,16 +19,9 @@ namespace {
 
 // Fields of a request that mean the same to a service.
 bool means_something(const RequestField& field) {
-  static constexpr const char* kKnown[] = {"input_len",  "output_len",  "kv_dtype",
-                                           "tp",         "pp",          "ep",
-                                           "moe_tp",     "dp",          "attention_dp",
-                                           "clock",      "power_limit", "voltage",
-                                           "pue",        "usd_per_kwh", "exact",
-                                           "label",      "service",     "distributions",
-                                           "experts",    "library",     "library_release",
-                                           "cp",         "ring",        "redundant_experts",
-                                           "two_batch",  "images",      "image_size",
-                                           "image_width"};
+  static constexpr const char* kKnown[] = {"input_len", "output_len", "dp",      "attention_dp",
+                                           "exact",     "label",      "service", "distributions"};
+  if (field.serves) return true;
   for (const char* known : kKnown) {
     if (std::string_view(known) == field.key) return true;
   }
@@ -111,6 +104,7 @@ RunSummary run_summary(const ServeSummary& served) {
 
 ServeRequest served_request(const Request& request) {
   check_fields(request);
+  check_energy_price(request);
   ServeRequest serving;
   serving.machine = request;
   serving.machine.service.clear();
