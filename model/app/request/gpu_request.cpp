@@ -134,6 +134,7 @@ void resolve_gpus(GpuRequest& resolved) {
   resolve_expert_ranks(resolved.model, "GPUs", request);
   check_two_batch(resolved.model, request);
   const auto system_of = [&](std::int64_t gpus) {
+    if (resolved.system.spec.device.like.is_own) return std::string();
     const std::string name = fmt::format("{}-x{}", resolved.system.spec.device.id, gpus);
     return GpuCatalog().has_system(name) ? name : std::string();
   };
@@ -362,6 +363,7 @@ GpuRequest resolve_gpu(const Request& request) {
   MachineSet set = split_machine_set(request);
   resolved.factors_set = std::move(set.factors);
   resolved.system = GpuCatalog().load(request.system, set.system);
+  const std::string likeness = take_for_measured(request.factors, resolved.system);
   resolved.graphs.narrow_activations = true;
   const auto& rates = resolved.system.spec.device.matrix_rate;
   if (rates.count("fp8") > 0) {
@@ -370,6 +372,7 @@ GpuRequest resolve_gpu(const Request& request) {
   if (rates.count("fp4") > 0) resolved.narrow_pipes.emplace_back("nvfp4");
   if (rates.count("int8") > 0) resolved.narrow_pipes.emplace_back("int8");
   resolve_workload(request, default_dtype_on_gpu(resolved.system.spec.device), resolved);
+  if (!likeness.empty()) resolved.notes.push_back(likeness);
   resolved.request.system = resolved.system.spec.id;
   const DType kv_cache = resolved.precision.kv_cache;
   resolved.precision = precision_on_gpu(resolved.precision, resolved.system.spec.device);

@@ -70,6 +70,7 @@ class AttentionBlockPredictor {
   struct Gpu {
     GpuSystemSpec system;
     GpuFactors factors;
+    std::string likeness;  // of one of the user's
   };
   const Gpu& gpu_of(const AttentionBlockRow& row);
   std::optional<ChosenOperatorFactors<AttentionBlockFactors>> added(const AttentionBlockRow& row);

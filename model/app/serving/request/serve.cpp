@@ -287,6 +287,8 @@ class Server {
     context.assumed_values = machine.assumed_values + engine_.assumed_values;
     context.seed = base_.seed;
     context.notes = machine.notes;
+    if (machine.changed && std::count(context.notes.begin(), context.notes.end(), kChangedHardware) == 0)
+      context.notes.emplace_back(kChangedHardware);
     fill_scenario(context);
     const double waiting = result.waiting_at_last_arrival;
     if (offered_per_s() > requests_per_s(result) &&
@@ -412,8 +414,11 @@ class Server {
   // and the network has experts; or from published generations of one batch. At least as wide as
   // products are uncertain of which no kernel was measured on the GPU.
   Interval interval_of(IntervalQuantity quantity) const {
-    if (!gpu_family().has_system(base_.system)) return default_intervals().fallback();
     const WorkerMachine& machine = groups_.front()->machine;
+    const auto as_changed = [&machine](const Interval& ratio) {
+      return machine.changed ? of_changed_hardware(ratio) : ratio;
+    };
+    if (!gpu_family().has_system(base_.system)) return as_changed(default_intervals().fallback());
     const bool offline = request_.offline > 0 && quantity == IntervalQuantity::kCall;
     const bool generates = offline && request_.one_batch;
     const std::string_view device = generates ? "gpu"
@@ -422,7 +427,8 @@ class Server {
     const std::string_view family =
         generates ? "generation by engine" : served_interval_family(machine.has_experts);
     const Place place = generates ? place_of_generation(machine) : Place{};
-    Interval ratio = default_intervals().choose(device, family, "any", quantity, place).ratio;
+    Interval ratio =
+        as_changed(default_intervals().choose(device, family, "any", quantity, place).ratio);
     if (machine.borrowed_kernels) {
       ratio.low = std::min(ratio.low, machine.borrowed_kernels->low);
       ratio.high = std::max(ratio.high, machine.borrowed_kernels->high);
