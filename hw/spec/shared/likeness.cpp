@@ -19,6 +19,7 @@ namespace fs = std::filesystem;
 constexpr double kSameNumber = 1e-9;
 constexpr double kOtherText = 1;  // in the measure of numbers: a factor of e
 constexpr std::size_t kNamedPaths = 8;
+constexpr int kTableEntries = 3;
 
 // 0 where they are the same.
 double difference(const Field& own, const Field& other) {
@@ -28,6 +29,21 @@ double difference(const Field& own, const Field& other) {
   const double two = other.number();
   if (std::abs(one - two) <= kSameNumber * std::max(std::abs(one), std::abs(two))) return 0;
   return one > 0 && two > 0 ? std::abs(std::log(one / two)) : kOtherText;
+}
+
+// "device.matrix_rate.*" for several entries of it.
+std::vector<std::string> with_tables_as_one(const std::vector<std::string>& paths) {
+  const auto group_of = [](const std::string& path) { return path.substr(0, path.rfind('.')); };
+  std::vector<std::string> result;
+  for (const std::string& path : paths) {
+    const std::string group = group_of(path);
+    const auto members = std::count_if(paths.begin(), paths.end(), [&](const std::string& other) {
+      return group_of(other) == group;
+    });
+    std::string shown = members >= kTableEntries && group != "device" ? group + ".*" : path;
+    if (result.empty() || result.back() != shown) result.push_back(std::move(shown));
+  }
+  return result;
 }
 
 }  // namespace
@@ -83,7 +99,7 @@ std::string likeness_note(const std::string& name, const Likeness& like) {
                                : fmt::format("{}: every value is that of {}, whose factors count",
                                              name, like.device);
   }
-  std::vector<std::string> paths = like.differs;
+  std::vector<std::string> paths = with_tables_as_one(like.differs);
   if (paths.size() > kNamedPaths) {
     const std::size_t more = paths.size() - kNamedPaths;
     paths.resize(kNamedPaths);

@@ -8,6 +8,7 @@
 #include "calib/fitted/gpu/gpu_factor_tables.hpp"
 #include "calib/fitted/shared/energy_factors.hpp"
 #include "hw/spec/gpu/kernel_library.hpp"
+#include "hw/spec/shared/data_folder.hpp"
 #include "model/app/request/expert_ranks.hpp"
 #include "model/app/request/library_rules.hpp"
 #include "model/app/request/refuse_option.hpp"
@@ -134,7 +135,12 @@ void resolve_gpus(GpuRequest& resolved) {
   resolve_expert_ranks(resolved.model, "GPUs", request);
   check_two_batch(resolved.model, request);
   const auto system_of = [&](std::int64_t gpus) {
-    if (resolved.system.spec.device.like.is_own) return std::string();
+    const GpuSystemSpec& spec = resolved.system.spec;
+    if (spec.device.like.is_own) {
+      if (spec.devices > 1 || !is_file_name(spec.id)) return std::string();
+      return fmt::format("a file that states 'device: {}', 'devices: …' and 'interconnect: …'",
+                         spec.id);
+    }
     const std::string name = fmt::format("{}-x{}", resolved.system.spec.device.id, gpus);
     return GpuCatalog().has_system(name) ? name : std::string();
   };
