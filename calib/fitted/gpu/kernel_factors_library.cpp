@@ -174,8 +174,7 @@ std::pair<double, double> KernelFactorsLibrary::interval80(const FactorSet& set,
                                                            const GpuDeviceSpec& device) const {
   const std::pair<double, double> own(set.interval_low, set.interval_high);
   if (from == device.id && !device.changed) return own;
-  const auto other =
-      interval80_on_another_chip(transfers_, kind_, device.architecture, from, own);
+  const auto other = interval80_on_another_chip(transfers_, kind_, device.architecture, from, own);
   if (!device.changed) return other;
   const auto [low, high] = from == device.id ? own : other;
   return {std::min(low * low, other.first), std::max(high * high, other.second)};

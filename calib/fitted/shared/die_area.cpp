@@ -166,8 +166,8 @@ class Dies {
     const double sms = number("device.sms");
     const double sram =
         (number("device.sm.registers") * kRegister + number("device.sm.shared_memory")) / kMib;
-    const double interfaces = value_of(parameters, "device.hbm.stacks",
-                                       required_number(*unpublished_, "interfaces"));
+    const double interfaces =
+        value_of(parameters, "device.hbm.stacks", required_number(*unpublished_, "interfaces"));
     return {{"SMs: control, lanes and graphics", sms * sizes.sm},
             {"SMs: matrix units", sms * array_of(parameters) * sizes.multiply_add},
             {"SMs: registers and shared memory", sms * sram * sizes.mib},
@@ -316,7 +316,8 @@ std::string unpublished_area(const DieArea& area) {
     return "nothing is published of these dies: those of " + area.chip +
            ", with as many of their parts as the device states";
   }
-  return "nothing is published of these dies: the parts that the device states, each as large as on "
+  return "nothing is published of these dies: the parts that the device states, each as large as "
+         "on "
          "GPUs";
 }
 

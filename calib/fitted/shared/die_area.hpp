@@ -38,7 +38,7 @@ struct DieArea {
   std::string node;
   std::string memory;
   bool is_published = true;
-  bool is_of_another = false;  // the published dies of the device that it is like, changed
+  bool is_of_another = false;   // the published dies of the device that it is like, changed
   std::vector<AreaPart> parts;  // add up to area_mm2
   double area_mm2 = 0;          // of all dies of the device
   int dies = 1;                 // more than one where the reticle does not hold it
@@ -60,8 +60,9 @@ struct ProcessChange {
   std::string memory;
 };
 
-// Nothing for a device whose dies are not in the tables, unless it is a GPU of the user's. `parameters`:
-// of the device with its overrides; `like`: of one of the user's. UserError for a node or a memory that is not in the tables, with those that are.
+// Nothing for a device whose dies are not in the tables, unless it is a GPU of the user's.
+// `parameters`: of the device with its overrides; `like`: of one of the user's. UserError for a
+// node or a memory that is not in the tables, with those that are.
 std::optional<DieArea> die_area(const std::string& device, const std::vector<Parameter>& parameters,
                                 const ProcessChange& change, const Likeness& like = {});
 

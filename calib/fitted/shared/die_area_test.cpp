@@ -95,12 +95,15 @@ TEST(DieArea, UnpublishedDiesAreTheSumOfTheirStatedParts) {
 }
 
 std::vector<Parameter> own_gpu(double sms) {
-  const std::pair<const char*, std::string> values[] = {
-      {"device.sms", fmt::format("{}", sms)},    {"device.clock.boost", "2 GHz"},
-      {"device.matrix_rate.bf16", "1000 TFLOP/s"}, {"device.l2.capacity", "64 MiB"},
-      {"device.sm.registers", "65536"},          {"device.sm.shared_memory", "228 KiB"},
-      {"device.hbm.stacks", "8"},                {"device.hbm.standard", "hbm3e"},
-      {"device.hbm.capacity", "192 GB"}};
+  const std::pair<const char*, std::string> values[] = {{"device.sms", fmt::format("{}", sms)},
+                                                        {"device.clock.boost", "2 GHz"},
+                                                        {"device.matrix_rate.bf16", "1000 TFLOP/s"},
+                                                        {"device.l2.capacity", "64 MiB"},
+                                                        {"device.sm.registers", "65536"},
+                                                        {"device.sm.shared_memory", "228 KiB"},
+                                                        {"device.hbm.stacks", "8"},
+                                                        {"device.hbm.standard", "hbm3e"},
+                                                        {"device.hbm.capacity", "192 GB"}};
   std::vector<Parameter> parameters;
   for (const auto& [path, value] : values) parameters.push_back(with(path, value).front());
   return parameters;

@@ -202,9 +202,8 @@ EnergyChange process_difference(const GpuDeviceSpec& device, const DeviceEnergy&
 }  // namespace
 
 DeviceEnergy load_gpu_energy(const GpuDeviceSpec& device, const std::string& factors) {
-  DeviceEnergy energy =
-      load_device_energy({device.id, device.architecture, "default"}, device.power, factors,
-                         device.changed);
+  DeviceEnergy energy = load_device_energy({device.id, device.architecture, "default"},
+                                           device.power, factors, device.changed);
   if (energy.is_calibrated || energy.fitted_on.empty() || energy.fitted_on == device.id)
     return energy;
   // The watts of busy SMs are a share of the board's, whatever its process.

@@ -58,7 +58,8 @@ class GpuCatalog {
   Bibliography bibliography_;
 };
 
-// The device as the project's file describes it, without overrides; one that has no file is its own.
+// The device as the project's file describes it, without overrides; one that has no file is its
+// own.
 const GpuDeviceSpec& published_device(const GpuDeviceSpec& device);
 // The same by id; null for one that the project's hw/ does not have. Read once in a run
 // (kept_inputs.hpp), for as long as that takes.

@@ -105,8 +105,9 @@ NeuronSystemSpec Catalog::read_spec(const std::string& id,
   Parts parts{provenance, bytes, problems};
   const Node system = read_document(file(kSystems, id), bytes);
   spec.id = id;
-  read_part(system, file(kSystems, id), spec, {"id", "device"},
-            [](const std::string& path) { return "system." + path; }, parts);
+  read_part(
+      system, file(kSystems, id), spec, {"id", "device"},
+      [](const std::string& path) { return "system." + path; }, parts);
   std::string device_name;
   problems.collect(
       [&] { device_name = reference(system, file(kSystems, id), "device", kDevices); });
@@ -140,12 +141,12 @@ void Catalog::read_device(const std::string& name, NeuronDeviceSpec& device, Par
   problems.collect([&] { core_name = reference(root, path, "core", kCores); });
   device.core.id = name_in_file(core_name);
   Likeness& like = device.like;
-  like.is_own =
-      like.is_own || is_file_name(name) || is_file_name(core_name) || !is_project_hw(hw_);
+  like.is_own = like.is_own || is_file_name(name) || is_file_name(core_name) || !is_project_hw(hw_);
   if (core_name.empty()) return;
   const Node core = read_document(file(kCores, core_name), parts.bytes);
-  read_part(core, file(kCores, core_name), device.core, {"id"},
-            [](const std::string& path_of) { return "core." + path_of; }, parts);
+  read_part(
+      core, file(kCores, core_name), device.core, {"id"},
+      [](const std::string& path_of) { return "core." + path_of; }, parts);
 }
 
 std::optional<NeuronDeviceSpec> Catalog::find_likeness(NeuronSystemSpec& spec) {

@@ -35,7 +35,7 @@ struct Parameter {
   std::string why;
   std::string meaning;
   bool overridden = false;
-  bool differs = false;  // from the machine that one of the user's is taken for
+  bool differs = false;                   // from the machine that one of the user's is taken for
   std::string use;                        // the chosen alternative, "" without any
   std::vector<Alternative> alternatives;  // what was published otherwise
   std::string interval80;                 // of a fitted factor, "" when unknown
@@ -93,7 +93,7 @@ class Catalog {
                         const std::string& folder) const;
   NeuronSystemSpec read_spec(const std::string& id, std::map<std::string, Provenance>& provenance,
                              std::string& bytes) const;
-  // What the files of a system leave behind.
+  // What reading the files of a system adds to.
   struct Parts {
     std::map<std::string, Provenance>& provenance;
     std::string& bytes;

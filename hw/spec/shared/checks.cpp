@@ -57,8 +57,8 @@ void check_collectives(const NeuronDeviceSpec& device, std::string_view where, P
   }
 }
 
-// What the tensor engine transposes at once has to fit a bank of PSUM, of a logical core where cores
-// are joined to one.
+// What the tensor engine transposes at once has to fit a bank of PSUM, of a logical core where
+// cores are joined to one.
 void check_tiles(const NeuronDeviceSpec& device, std::string_view where, Problems& problems) {
   const int joined = std::max(1, device.cores_per_logical_core);
   if (device.cores % joined != 0) return;  // said where the cores are joined

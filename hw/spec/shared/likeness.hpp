@@ -1,9 +1,9 @@
 // The machine of the project that one of the user's own is taken for.
 //
-// What is measured are machines of the project's hw/. A file of the user's describes another one, whose
-// factors, energies and dies are those of the machine that it names (`like: h100-sxm`), else of the
-// one of its kind whose values differ least. It is that machine with the values that differ, as if
-// they had been given with --set.
+// What is measured are machines of the project's hw/. A file of the user's describes another one,
+// whose factors, energies and dies are those of the machine that it names (`like: h100-sxm`), else
+// of the one of its kind whose values differ least. It is that machine with the values that differ,
+// as if they had been given with --set.
 #pragma once
 
 #include <filesystem>
@@ -28,7 +28,8 @@ struct Likeness {
 std::filesystem::path project_hw_folder();
 bool is_project_hw(const std::filesystem::path& hw);
 
-// What a document says that it is like, one of `measured`. UserError with file:line for another name.
+// What a document says that it is like, one of `measured`. UserError with file:line for another
+// name.
 Likeness stated_likeness(const Node& root, const std::vector<std::string>& measured);
 
 // How values of `own` differ from those of `other`, a list of the same kind; those of the instance

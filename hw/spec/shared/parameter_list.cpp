@@ -54,8 +54,8 @@ void note_moved(FieldList& list, const std::vector<std::string>& paths, const st
 
 void mark_differing(const Likeness& like, std::vector<Parameter>& parameters) {
   for (Parameter& parameter : parameters) {
-    parameter.differs = !parameter.overridden && std::count(like.differs.begin(), like.differs.end(),
-                                                            parameter.path) > 0;
+    parameter.differs = !parameter.overridden &&
+                        std::count(like.differs.begin(), like.differs.end(), parameter.path) > 0;
   }
 }
 

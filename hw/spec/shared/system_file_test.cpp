@@ -63,7 +63,8 @@ TEST_F(SystemFileTest, ANeuronSystemWithItsDeviceAndCore) {
   EXPECT_EQ(system.spec.device.cores, 4);
   EXPECT_EQ(system.spec.device.like.differs, std::vector<std::string>{"device.hbm.capacity"});
   EXPECT_THAT(system.factors_id, testing::StartsWith("inferentia2@"));
-  EXPECT_THAT(system.note, testing::HasSubstr("chip was not measured: it is taken for inferentia2"));
+  EXPECT_THAT(system.note,
+              testing::HasSubstr("chip was not measured: it is taken for inferentia2"));
 
   // What any of the three says counts.
   const std::string before = bytes_of_system_files(path);

@@ -97,9 +97,8 @@ std::string area_heading(const SystemSheet& sheet, const DieArea& area) {
 }
 
 void show_area(const SystemSheet& sheet, const ShowOptions& options, const Session& session) {
-  const auto area =
-      die_area(sheet.facts.device, sheet.facts.parameters, {options.node, options.hbm},
-               sheet.facts.like);
+  const auto area = die_area(sheet.facts.device, sheet.facts.parameters,
+                             {options.node, options.hbm}, sheet.facts.like);
   if (!area) {
     throw UserError(options.name + ": nothing is published of the dies of " + sheet.name +
                     ", so there is no area; leave --area out, or change a device that has one "

@@ -97,9 +97,10 @@ const DeviceFamily& family_of(const std::string& system) {
     std::string message = system + ": describes no system; " + join(signs, ", ");
     const Node root = load_document(system);
     if (root.find("name") != nullptr && root.find("device") == nullptr) {
-      message += "; other devices are named by the file of a system, like those of hw/systems: "
-                 "'device: ./" +
-                 std::filesystem::path(system).filename().string() + "'";
+      message +=
+          "; other devices are named by the file of a system, like those of hw/systems: "
+          "'device: ./" +
+          std::filesystem::path(system).filename().string() + "'";
     }
     throw UserError(message);
   }

@@ -1,4 +1,4 @@
-// A machine that nobody has: written as a file or with --set, it is the same machine.
+// A machine that does not exist: written as a file or with --set, it is the same machine.
 #include <gmock/gmock.h>
 
 #include "hw/spec/shared/catalog.hpp"
@@ -80,8 +80,10 @@ TEST_F(MadeMachine, AGpuIsTheSameAsAFileAndBySet) {
   EXPECT_THAT(file.context.notes, Contains(HasSubstr("mine was not measured: it is taken for "
                                                      "h100-sxm with other values of "
                                                      "device.hbm.bandwidth")));
-  EXPECT_THAT(file.context.notes, Contains(HasSubstr("has not been measured: intervals are twice")));
-  EXPECT_THAT(file.context.notes, Contains(HasSubstr("area: not calibrated; nothing is published")));
+  EXPECT_THAT(file.context.notes,
+              Contains(HasSubstr("has not been measured: intervals are twice")));
+  EXPECT_THAT(file.context.notes,
+              Contains(HasSubstr("area: not calibrated; nothing is published")));
   EXPECT_GT(width(file), 1.2 * width(predict(encoder_on("h100-sxm"))));
 }
 
@@ -94,8 +96,8 @@ TEST_F(MadeMachine, WhatFollowsAnOverrideFollowsAFile) {
 
 TEST_F(MadeMachine, AFileMayBeChangedOnceMore) {
   expect_same(predict(encoder_on(gpu_file("mine", kMemory), {"device.l2.capacity=100 MiB"})),
-              predict(encoder_on("h100-sxm", {"device.hbm.bandwidth=6 TB/s",
-                                              "device.l2.capacity=100 MiB"})));
+              predict(encoder_on("h100-sxm",
+                                 {"device.hbm.bandwidth=6 TB/s", "device.l2.capacity=100 MiB"})));
 }
 
 // Also under the name of the one that was measured.
@@ -130,7 +132,8 @@ TEST_F(MadeMachine, AFileNamesWhatItIsLike) {
 TEST_F(MadeMachine, IsNoSurerThanAChipLeftOut) {
   for (const char* measured : {"h100-sxm", "h200-sxm"}) {
     const RunRecord made = predict(encoder_on(measured, {"device.hbm.bandwidth=6 TB/s"}));
-    EXPECT_GE(width(made), width(predict(encoder_on("h20")))) << measured;  // of other chips' factors
+    EXPECT_GE(width(made), width(predict(encoder_on("h20"))))
+        << measured;  // of other chips' factors
   }
 }
 
@@ -150,12 +153,12 @@ TEST_F(MadeMachine, ANeuronCoreDeviceIsTheSameAsAFileAndBySet) {
         {{"id: inferentia2", "id: chip"},
          {"core: neuroncore-v2", "core: wide.yaml"},
          {"value: 820 GB/s", "value: 1.6 TB/s"}});
-  const std::string path = write("systems/inf2.xlarge.yaml", "mine.yaml",
-                                 {{"id: inf2.xlarge", "id: mine"},
-                                  {"device: inferentia2", "device: ./chip.yaml"}});
+  const std::string path =
+      write("systems/inf2.xlarge.yaml", "mine.yaml",
+            {{"id: inf2.xlarge", "id: mine"}, {"device: inferentia2", "device: ./chip.yaml"}});
   const RunRecord file = predict(encoder_on(path));
-  const RunRecord set = predict(encoder_on(
-      "inf2.xlarge", {"device.hbm.bandwidth=1.6 TB/s", "core.tensor.clock=3.5 GHz"}));
+  const RunRecord set = predict(
+      encoder_on("inf2.xlarge", {"device.hbm.bandwidth=1.6 TB/s", "core.tensor.clock=3.5 GHz"}));
   expect_same(file, set);
   EXPECT_THAT(file.context.differs, ElementsAre("device.hbm.bandwidth", "core.tensor.clock"));
   EXPECT_THAT(file.context.factors, HasSubstr("inferentia2@"));
@@ -167,9 +170,9 @@ TEST_F(MadeMachine, ACallOverheadOfAFileMovesTheFactorThatWasFittedForIt) {
   text.replace(at, text.find_first_of(",\n", at) - at, "value: 99 us");
   text.replace(text.find("id: inferentia2"), 15, "id: chip");
   folder_.write("chip.yaml", text);
-  const std::string path = write("systems/inf2.xlarge.yaml", "mine.yaml",
-                                 {{"id: inf2.xlarge", "id: mine"},
-                                  {"device: inferentia2", "device: ./chip.yaml"}});
+  const std::string path =
+      write("systems/inf2.xlarge.yaml", "mine.yaml",
+            {{"id: inf2.xlarge", "id: mine"}, {"device: inferentia2", "device: ./chip.yaml"}});
   expect_same(predict(encoder_on(path)),
               predict(encoder_on("inf2.xlarge", {"device.host.call_overhead=99 us"})));
 }
@@ -177,12 +180,12 @@ TEST_F(MadeMachine, ACallOverheadOfAFileMovesTheFactorThatWasFittedForIt) {
 TEST_F(MadeMachine, ACpuIsTheSameAsAFileAndBySet) {
   write("devices/cpu/xeon-8488c.yaml", "chip.yaml",
         {{"id: xeon-8488c", "id: chip"}, {"value: 38.4 GB/s", "value: 51.2 GB/s"}});
-  const std::string path = write("systems/cpu/c7i.8xlarge.yaml", "mine.yaml",
-                                 {{"id: c7i.8xlarge", "id: mine"},
-                                  {"device: xeon-8488c", "device: ./chip.yaml"}});
+  const std::string path =
+      write("systems/cpu/c7i.8xlarge.yaml", "mine.yaml",
+            {{"id: c7i.8xlarge", "id: mine"}, {"device: xeon-8488c", "device: ./chip.yaml"}});
   const RunRecord file = predict(encoder_on(path));
-  expect_same(file, predict(encoder_on("c7i.8xlarge",
-                                       {"device.dram.channel_bandwidth=51.2 GB/s"})));
+  expect_same(file,
+              predict(encoder_on("c7i.8xlarge", {"device.dram.channel_bandwidth=51.2 GB/s"})));
   EXPECT_THAT(file.context.differs, ElementsAre("device.dram.channel_bandwidth"));
 }
 

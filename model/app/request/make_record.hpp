@@ -26,7 +26,7 @@ struct SystemFacts {
   std::optional<Interval> interval80 = {};
   std::optional<Interval> first_token80 = {};  // of the first token, where it has one of its own
   std::optional<EnergyFacts> energy = {};
-  Likeness like = {};                // of one of the user's: what it is taken for
+  Likeness like = {};                 // of one of the user's: what it is taken for
   bool intervals_of_changed = false;  // the two above are already those of changed hardware
 };
 

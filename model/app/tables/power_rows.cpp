@@ -203,7 +203,8 @@ RowPrediction PowerPredictor::predict(const CsvRow& cells) {
           catalog_.load(is_system ? row.gpu : catalog_.find_device(row.gpu), set_);
       const std::string likeness = take_for_measured(factors_, system);
       const GpuDeviceSpec& spec = system.spec.device;
-      known = devices_.emplace(row.gpu, Device{spec, load_gpu_energy(spec, factors_), likeness}).first;
+      known =
+          devices_.emplace(row.gpu, Device{spec, load_gpu_energy(spec, factors_), likeness}).first;
     }
     const auto& [spec, energy, likeness] = known->second;
     const double watts = power_of_row(row, spec, energy).value();

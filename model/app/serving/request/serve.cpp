@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <foretell/version.hpp>
 #include <memory>
 
@@ -32,19 +31,6 @@ namespace {
 std::string gigabytes(Bytes bytes) { return fmt::format("{:.1f} GB", bytes.value() / 1e9); }
 
 constexpr double kGrowing = 0.25;  // of all requests wait when the last one comes: no steady state
-
-Router parse_router(const std::string& name) {
-  if (name == "round-robin") return Router::kRoundRobin;
-  if (name == "least-loaded") return Router::kMinLoaded;
-  if (name == "prefix-aware") return Router::kPrefixAware;
-  throw unknown_name("router", name, {"round-robin", "least-loaded", "prefix-aware"});
-}
-
-std::int64_t floor_blocks(Bytes kv, Bytes per_token, std::int64_t block) {
-  if (!(per_token > Bytes(0))) return std::int64_t{1} << 40;
-  return static_cast<std::int64_t>(
-      std::floor(kv.value() / (per_token.value() * static_cast<double>(block))));
-}
 
 // A group of workers and everything that it refers to.
 struct BuiltGroup {
@@ -227,6 +213,11 @@ class Server {
     }
   }
 
+  bool is_changed() const {
+    return std::any_of(groups_.begin(), groups_.end(),
+                       [](const auto& group) { return group->machine.changed; });
+  }
+
   int workers() const {
     int sum = setup_.serving.workers;
     for (const ServingGroup& group : setup_.decoding) sum += group.workers;
@@ -287,7 +278,8 @@ class Server {
     context.assumed_values = machine.assumed_values + engine_.assumed_values;
     context.seed = base_.seed;
     context.notes = machine.notes;
-    if (machine.changed && std::count(context.notes.begin(), context.notes.end(), kChangedHardware) == 0)
+    if (is_changed() &&
+        std::count(context.notes.begin(), context.notes.end(), kChangedHardware) == 0)
       context.notes.emplace_back(kChangedHardware);
     fill_scenario(context);
     const double waiting = result.waiting_at_last_arrival;
@@ -415,8 +407,8 @@ class Server {
   // products are uncertain of which no kernel was measured on the GPU.
   Interval interval_of(IntervalQuantity quantity) const {
     const WorkerMachine& machine = groups_.front()->machine;
-    const auto as_changed = [&machine](const Interval& ratio) {
-      return machine.changed ? of_changed_hardware(ratio) : ratio;
+    const auto as_changed = [this](const Interval& ratio) {
+      return is_changed() ? of_changed_hardware(ratio) : ratio;
     };
     if (!gpu_family().has_system(base_.system)) return as_changed(default_intervals().fallback());
     const bool offline = request_.offline > 0 && quantity == IntervalQuantity::kCall;

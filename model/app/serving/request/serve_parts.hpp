@@ -8,6 +8,7 @@
 
 #include "model/app/request/prediction.hpp"
 #include "model/app/serving/request/worker_machine.hpp"
+#include "model/serving/service.hpp"
 #include "model/serving/service_result.hpp"
 #include "reports/record/serve_record.hpp"
 #include "workloads/traffic/load.hpp"
@@ -19,6 +20,12 @@ std::vector<std::string> take_engine_set(Request& machine);
 // An engine calls the kernels of its own library and release, where nothing else was asked for:
 // `engine_name` as typed.
 void take_kernels(const std::string& engine_name, const EngineSpec& engine, Request& machine);
+
+// UserError for an unknown name, with those that there are.
+Router parse_router(const std::string& name);
+
+// Whole blocks of `block` tokens in the memory for them; very many where tokens keep nothing.
+std::int64_t floor_blocks(Bytes kv, Bytes per_token, std::int64_t block);
 
 // What the service waits for most, in words: a queue that grows, seats, KV blocks, prompts, decode
 // bandwidth, exchange, host, link, or nothing.

@@ -38,8 +38,8 @@ std::vector<std::string> texts_in(const Node& node, const char* key) {
   return found == nullptr ? std::vector<std::string>() : texts_at(*found, key);
 }
 
-std::string served_system(const ServedNames& systems, const char* column,
-                          const std::string& name, bool alone) {
+std::string served_system(const ServedNames& systems, const char* column, const std::string& name,
+                          bool alone) {
   const auto known = systems.find(name);
   if (known != systems.end()) return known->second;
   std::vector<std::string> names;
