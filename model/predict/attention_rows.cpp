@@ -115,7 +115,7 @@ std::vector<RowTime> AttentionRowPredictor::predict(const std::vector<AttentionR
       programs.add(i, kernels.device,
                    attention_program(kernels.device, kernels.library, kernels.type, kernels.factors,
                                      rows[i].shape),
-                   kernels.low, kernels.high, kernels.note);
+                   kernels.low, kernels.high, devices_.with_note(rows[i].gpu, kernels.note));
     } catch (const UserError& error) {
       times[i].error = error.what();
     }

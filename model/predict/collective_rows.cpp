@@ -42,7 +42,8 @@ CollectiveRowPredictor::CollectiveRowPredictor(std::vector<std::string> set,
 
 const CollectiveRowPredictor::Links& CollectiveRowPredictor::links(const GpuDeviceSpec& device,
                                                                    const std::string& table) {
-  const auto [place, is_new] = links_.emplace(device.id + '\n' + table, Links{});
+  const std::string key = device.id + (device.changed ? "\nchanged\n" : "\n") + table;
+  const auto [place, is_new] = links_.emplace(key, Links{});
   if (!is_new) return place->second;
   const std::string mode = table.substr(std::min(table.size(), table.find(' ')));
   const std::string& usual = kernel_libraries().choice().custom_sums;
@@ -72,7 +73,8 @@ void CollectiveRowPredictor::add(std::size_t index, const CollectiveRow& row,
     const GpuProtocol protocol = nccl_time(gpu, used.factors, row.shape).protocol;
     kernel.exchange = nccl_exchange(gpu, used.factors, row.shape, protocol);
   }
-  programs.add(index, gpu, {{std::move(kernel)}}, used.low, used.high);
+  programs.add(index, gpu, {{std::move(kernel)}}, used.low, used.high,
+               devices_.with_note(row.gpu, ""));
 }
 
 std::vector<RowTime> CollectiveRowPredictor::predict(const std::vector<CollectiveRow>& rows) {

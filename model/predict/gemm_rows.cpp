@@ -169,7 +169,7 @@ std::vector<RowTime> GemmRowPredictor::predict(const std::vector<GemmRow>& rows)
       const GemmTimes chosen = kernels.timing.fastest(rows[i].shape, l2_state(rows[i], kernels));
       programs.add(i, kernels.device, gemm_program(kernels.timing, rows[i].shape, chosen),
                    kernels.chosen.set.interval_low, kernels.chosen.set.interval_high,
-                   kernels.chosen.note);
+                   devices_.with_note(rows[i].gpu, kernels.chosen.note));
     } catch (const UserError& error) {
       times[i].error = error.what();
     }

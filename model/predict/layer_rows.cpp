@@ -202,7 +202,7 @@ RowTime LayerRowPredictor::predict(const LayerRow& row) {
   time.time = layer_row_time(row, device, choice.facts, type, choice.factors);
   time.low = time.time * choice.low;
   time.high = time.time * choice.high;
-  time.note = choice.note;
+  time.note = devices_.with_note(row.gpu, choice.note);
   return time;
 }
 

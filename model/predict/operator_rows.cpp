@@ -272,7 +272,8 @@ std::vector<RowTime> OperatorRowPredictor::predict(const std::vector<OperatorRow
   for (std::size_t i = 0; i < rows.size(); ++i) {
     try {
       used[i] = &kernels_of(rows[i]);
-      programs.add(i, used[i]->device, used[i]->kernels->program(rows[i]), 1, 1, used[i]->note);
+      programs.add(i, used[i]->device, used[i]->kernels->program(rows[i]), 1, 1,
+                   devices_.with_note(rows[i].gpu, used[i]->note));
     } catch (const UserError& error) {
       times[i].error = error.what();
     }

@@ -55,7 +55,8 @@ bool is_other_system(const std::string& name) {
 
 }  // namespace
 
-KernelFactorsLibrary RowDevices::factors(const std::string& kind, const RowFactors& which) const {
+KernelFactorsLibrary RowDevices::factors(const std::string& kind, const RowFactors& which) {
+  folder_ = which.folder;
   const std::string held_out =
       which.held_out_device.empty() ? "" : catalog_.find_device(which.held_out_device);
   return GpuFactorTables::of(which.folder, held_out)->kernels(kind);
@@ -71,10 +72,17 @@ const GpuDeviceSpec& RowDevices::find(const std::string& name) {
           name));
     }
     const bool is_system = catalog_.has_system(name);  // a chip is one, too
-    device = std::make_unique<GpuDeviceSpec>(
-        catalog_.load(is_system ? name : catalog_.find_device(name), set_).spec.device);
+    LoadedGpuSystem system = catalog_.load(is_system ? name : catalog_.find_device(name), set_);
+    notes_[name] = take_for_measured(folder_, system);
+    device = std::make_unique<GpuDeviceSpec>(std::move(system.spec.device));
   }
   return *device;
+}
+
+std::string RowDevices::with_note(const std::string& name, const std::string& note) const {
+  const auto known = notes_.find(name);
+  if (known == notes_.end() || known->second.empty()) return note;
+  return note.empty() ? known->second : known->second + "; " + note;
 }
 
 void RowPrograms::add(std::size_t row, const GpuDeviceSpec& device, GridSequence program,

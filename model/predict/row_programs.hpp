@@ -25,16 +25,21 @@ class RowDevices {
  public:
   explicit RowDevices(std::vector<std::string> set) : set_(std::move(set)) {}
 
-  // UserError for a name that is not known and for overrides that are wrong.
+  // One of the user's is taken for what it is like. UserError for a name that is not known and for
+  // overrides that are wrong.
   const GpuDeviceSpec& find(const std::string& name);
   const GpuCatalog& catalog() const { return catalog_; }
   // Of a kind of kernels, as GpuFactorTables names it. UserError for a folder or a device that is
   // not known.
-  KernelFactorsLibrary factors(const std::string& kind, const RowFactors& which) const;
+  KernelFactorsLibrary factors(const std::string& kind, const RowFactors& which);
+  // The note of a row on a device that was found, with what a device of the user's is taken for.
+  std::string with_note(const std::string& name, const std::string& note) const;
 
  private:
   std::vector<std::string> set_;
+  std::string folder_;  // of factors
   GpuCatalog catalog_;
+  std::map<std::string, std::string> notes_;
   std::map<std::string, std::unique_ptr<GpuDeviceSpec>> devices_;
 };
 

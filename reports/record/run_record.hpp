@@ -27,7 +27,9 @@ struct RunContext {
   std::string workload_file;  // as it was named; "" for one of the library
   std::string dtype;
   Scenario scenario;
-  std::vector<std::string> set;     // overrides, as typed: "device.hbm.bandwidth=1 TB/s"
+  std::vector<std::string> set;  // overrides, as typed: "device.hbm.bandwidth=1 TB/s"
+  // Parameters in which a machine of the user's differs from the measured one that it is taken for.
+  std::vector<std::string> differs;
   std::string factors;              // "none", or name@hash of the fitted factors
   std::int64_t assumed_values = 0;  // how many values of kind `assumed` the prediction rests on
   std::uint64_t seed = 0;

@@ -248,7 +248,8 @@ struct RecordFields<RunContext> {
                       record_field("assumed_values", &R::assumed_values, Written::kAlwaysOfLate),
                       record_field("seed", &R::seed, Written::kAlwaysOfLate),
                       record_field("notes", &R::notes, Written::kAlwaysOfLate),
-                      record_field("workload_file", &R::workload_file, Written::kIfAny));
+                      record_field("workload_file", &R::workload_file, Written::kIfAny),
+                      record_field("differs", &R::differs, Written::kIfAny));
 };
 
 template <>

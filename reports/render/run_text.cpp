@@ -23,8 +23,9 @@ void add_time(std::string& text, const char* label, const RunRecord& record,
               const std::string& field, double seconds) {
   std::string value = si_format(seconds, "s");
   if (record.summary.interval80.count(field) > 0) {
-    const char* meaning =
-        changes_hardware(record.context.set) ? "widened interval" : "80 % of measurements within";
+    const char* meaning = changes_hardware(record.context.set) || !record.context.differs.empty()
+                              ? "widened interval"
+                              : "80 % of measurements within";
     value += fmt::format("   ({} {})", meaning, interval_cell(record.summary, field));
   }
   add_line(text, label, value);

@@ -8,6 +8,7 @@
 #include "calib/fitted/shared/factor_file.hpp"
 #include "hw/spec/shared/data_folder.hpp"
 #include "hw/spec/shared/overrides.hpp"
+#include "hw/spec/shared/parameter_list.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/hash.hpp"
 #include "model/base/text.hpp"
@@ -193,6 +194,19 @@ void use_measured_clock(const ChosenCpuFactors& chosen, LoadedCpuSystem& system)
     parameter.why = "while it was measured";
     --system.assumed_values;
   }
+}
+
+std::string take_for_measured(const ChosenCpuFactors& chosen, LoadedCpuSystem& system) {
+  CpuDeviceSpec& device = system.spec.device;
+  const bool is_measured = chosen.note.empty() && chosen.id != "none";
+  if (is_measured && device.id != device.like.device) {
+    device.like = {};
+    return "";
+  }
+  std::string note = likeness_note(device.id, device.like);
+  if (!device.like.device.empty()) device.id = device.like.device;
+  mark_differing(device.like, system.parameters);
+  return note;
 }
 
 ChosenCpuFactors neighbour_cpu_factors(const CpuDeviceSpec& device, const std::string& id,

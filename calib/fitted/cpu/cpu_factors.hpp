@@ -86,6 +86,10 @@ ChosenCpuFactors choose_cpu_factors(const CpuDeviceSpec& device, const std::stri
 // that hides its clock is known by nothing else.
 void use_measured_clock(const ChosenCpuFactors& chosen, LoadedCpuSystem& system);
 
+// Takes a CPU of the user's that was not measured for the one that it is like: under the id of that
+// one it has its energies. What a result says of it; "" for nothing.
+std::string take_for_measured(const ChosenCpuFactors& chosen, LoadedCpuSystem& system);
+
 // The factors of the CPU that is most like the device, of those with another `id` in their file; id
 // "none" when there is none.
 ChosenCpuFactors neighbour_cpu_factors(const CpuDeviceSpec& device, const std::string& id,

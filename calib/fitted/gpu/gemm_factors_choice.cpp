@@ -126,11 +126,11 @@ ChosenGemmFactors choose_gemm(const KernelFactorsLibrary& library, const GpuDevi
       const bool other_kernels = !framework.empty() && chosen.set.framework() != framework;
       if (from != device.id) {
         carry_over(chosen.set.factors, chosen.set.dtype(), *teacher, device);
-        std::tie(chosen.set.interval_low, chosen.set.interval_high) =
-            library.interval80(*found, from, device);
       } else {
         follow_overrides(chosen.set.factors, device);
       }
+      std::tie(chosen.set.interval_low, chosen.set.interval_high) =
+          library.interval80(*found, from, device);
       if (from != device.id || similar != dtype || other_kernels) {
         chosen.note = fmt::format("factors of {} on {}", found->table, from);
       }

@@ -8,6 +8,7 @@
 #include "calib/fitted/shared/common_factors_use.hpp"
 #include "calib/fitted/shared/factors_folder.hpp"
 #include "hw/spec/shared/data_folder.hpp"
+#include "hw/spec/shared/parameter_list.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/hash.hpp"
 #include "model/base/kept_inputs.hpp"
@@ -52,6 +53,22 @@ KernelFactorsLibrary merged(const std::vector<fs::path>& folders, const std::str
   if (!all) all.emplace(folders.back() / "gpu" / kind);
   if (!held_out.empty()) all->hold_out(held_out);
   return std::move(*all);
+}
+
+// Kernels or energies that the user measured on a device.
+bool has_own_factors(const std::string& request, const std::string& device) {
+  const std::string file = device + ".yaml";
+  std::error_code error;
+  const bool is_folder = !request.empty() && fs::is_directory(request, error);
+  std::vector<fs::path> folders = {factors_folder()};
+  if (is_folder) folders.emplace_back(request);
+  for (const fs::path& folder : folders) {
+    if (fs::exists(folder / "energy" / file, error)) return true;
+    for (const char* kind : kKinds) {
+      if (fs::exists(folder / "gpu" / kind / file, error)) return true;
+    }
+  }
+  return false;
 }
 
 struct KeptTables {
@@ -124,6 +141,20 @@ std::string GpuFactorTables::note() const {
   if (!others.empty())
     text += "; it has none of " + join(others, ", ") + ": calib/factors stands in";
   return text;
+}
+
+std::string take_for_measured(const std::string& request, LoadedGpuSystem& system) {
+  GpuDeviceSpec& device = system.spec.device;
+  const bool is_named = device.id == device.like.device;
+  if (!is_named && has_own_factors(request, device.id)) {
+    device.like = {};
+    return "";
+  }
+  std::string note = likeness_note(device.id, device.like);
+  if (!device.like.device.empty()) device.id = device.like.device;
+  device.changed = device.changed || device.like.is_changed();
+  mark_differing(device.like, system.parameters);
+  return note;
 }
 
 }  // namespace foretell

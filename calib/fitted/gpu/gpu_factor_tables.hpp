@@ -11,6 +11,7 @@
 
 #include "calib/fitted/gpu/kernel_factors_library.hpp"
 #include "calib/fitted/shared/common_factors.hpp"
+#include "hw/spec/gpu/gpu_catalog.hpp"
 
 namespace foretell {
 
@@ -45,5 +46,10 @@ class GpuFactorTables {
   mutable std::optional<CommonFactors> common_;
   mutable std::map<std::string, KernelFactorsLibrary> kernels_;
 };
+
+// Takes a device of the user's for the one that it is like, unless it has factors of its own in the
+// folder of the request or in calib/factors: under the id of that one, it has its factors, energies
+// and dies. What a result says of it; "" for nothing.
+std::string take_for_measured(const std::string& request, LoadedGpuSystem& system);
 
 }  // namespace foretell

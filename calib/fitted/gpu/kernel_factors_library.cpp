@@ -172,8 +172,12 @@ const FactorTable* KernelFactorsLibrary::find(const std::string& device,
 std::pair<double, double> KernelFactorsLibrary::interval80(const FactorSet& set,
                                                            const std::string& from,
                                                            const GpuDeviceSpec& device) const {
-  return interval80_on_another_chip(transfers_, kind_, device.architecture, from,
-                                    {set.interval_low, set.interval_high});
+  const std::pair<double, double> own(set.interval_low, set.interval_high);
+  if (from == device.id && !device.changed) return own;
+  const auto other = interval80_on_another_chip(transfers_, kind_, device.architecture, from, own);
+  if (!device.changed) return other;
+  const auto [low, high] = from == device.id ? own : other;
+  return {std::min(low * low, other.first), std::max(high * high, other.second)};
 }
 
 bool KernelFactorsLibrary::knows(const std::string& table) const {
@@ -204,10 +208,7 @@ ChosenFactorSet KernelFactorsLibrary::choose(const GpuDeviceSpec& device,
       if (set == nullptr) continue;
       if (set->fitted_devices.empty()) throw missing_sets(from, set->table, set->stated);
       ChosenFactorSet chosen{*set, from};
-      if (from != device.id) {
-        std::tie(chosen.set.interval_low, chosen.set.interval_high) =
-            interval80(*set, from, device);
-      }
+      std::tie(chosen.set.interval_low, chosen.set.interval_high) = interval80(*set, from, device);
       return chosen;
     }
   }

@@ -59,7 +59,8 @@ class KernelFactorsLibrary {
   // What the chips have in common of a table; null when that is nothing.
   const FactorTexts* common(const std::string& table) const;
 
-  // interval80_on_another_chip() of a set that was fitted on `from`.
+  // Of a set that was fitted on `from`: its own on that device, interval80_on_another_chip() on
+  // others. On a device that was changed both ratios squared, and at least those of another chip.
   std::pair<double, double> interval80(const FactorSet& set, const std::string& from,
                                        const GpuDeviceSpec& device) const;
 

@@ -89,5 +89,27 @@ TEST(KernelFactorsLibrary, TheNearestChipStandsInWithAWiderInterval) {
   std::filesystem::remove_all(folder);
 }
 
+// Both ratios squared, and no narrower than those of a chip that takes the factors of another.
+TEST(KernelFactorsLibrary, AChangedDeviceIsLessSureThanTheMeasuredOneAndThanOthers) {
+  for (const char* kind : {"gemm", "attention", "collective", "experts", "mla", "state_space"}) {
+    const KernelFactorsLibrary library(kernel_factors_folder(kind));
+    const GpuDeviceSpec measured = GpuCatalog().load("h200-sxm").spec.device;
+    const GpuDeviceSpec changed =
+        GpuCatalog().load("h200-sxm", {"device.hbm.bandwidth=6 TB/s"}).spec.device;
+    ASSERT_TRUE(changed.changed && !measured.changed);
+    GpuDeviceSpec other = measured;
+    other.id = "none-such";
+    FactorSet set;
+    set.interval_low = 0.8;
+    set.interval_high = 1.1;
+    const auto own = library.interval80(set, "h200-sxm", measured);
+    const auto wide = library.interval80(set, "h200-sxm", changed);
+    const auto left_out = library.interval80(set, "h200-sxm", other);
+    EXPECT_EQ(own, std::make_pair(0.8, 1.1));
+    EXPECT_LE(wide.first, std::min(0.8 * 0.8, left_out.first) + 1e-12) << kind;
+    EXPECT_GE(wide.second, std::max(1.1 * 1.1, left_out.second) - 1e-12) << kind;
+  }
+}
+
 }  // namespace
 }  // namespace foretell

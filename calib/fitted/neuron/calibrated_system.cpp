@@ -20,8 +20,9 @@ class FittedParameters final : public FurtherParameters {
   FittedParameters(const fs::path& folder, const std::string& request)
       : folder_(folder), request_(request) {}
 
-  void choose(const NeuronDeviceSpec& device) override {
+  void choose(NeuronDeviceSpec& device) override {
     std::error_code error;
+    take_for_measured(device);
     const bool is_file = !request_.empty() && !fs::is_directory(request_, error);
     fs::path path = is_file ? fs::path(request_) : file_of(request_, device.id);
     if (request_.empty() || (!is_file && !fs::exists(path, error)))
@@ -55,11 +56,32 @@ class FittedParameters final : public FurtherParameters {
   }
 
   const FactorsFile& file() const { return file_; }
+  const std::string& note() const { return note_; }
 
  private:
+  // Unless it has factors of its own, as a file or in a folder.
+  void take_for_measured(NeuronDeviceSpec& device) {
+    if (device.like.device.empty()) return;
+    if (device.id != device.like.device && has_own_factors(device.id)) {
+      device.like = {};
+      return;
+    }
+    note_ = likeness_note(device.id, device.like);
+    device.id = device.like.device;
+  }
+
+  bool has_own_factors(const std::string& device) const {
+    std::error_code error;
+    if (fs::exists(file_of(folder_, device), error)) return true;
+    if (request_.empty() || request_ == "none") return false;
+    if (fs::is_directory(request_, error)) return fs::exists(file_of(request_, device), error);
+    return load_factors(request_, shown_path(request_)).device == device;
+  }
+
   const fs::path& folder_;
   const std::string& request_;
   FactorsFile file_;
+  std::string note_;
 };
 
 }  // namespace
@@ -73,6 +95,7 @@ CalibratedSystem load_calibrated(std::string_view system, const LoadOptions& opt
   loaded.factors = fitted.file().factors;
   loaded.factors_id = fitted.file().id;
   loaded.factors_status = fitted.file().status;
+  loaded.note = fitted.note();
   return loaded;
 }
 

@@ -24,9 +24,11 @@ struct CalibratedSystem : LoadedSystem {
   NeuronFactors factors;
   std::string factors_id;      // "inferentia2@<content hash>" or "none"
   std::string factors_status;  // "provisional", "fitted", or "none"
+  std::string note;            // of a device of the user's: what it is taken for
 };
 
-// As Catalog::load(). UserError also when the file was fitted on another device.
+// As Catalog::load(); a device of the user's that has no factors is taken for the one that it is
+// like. UserError also when the file was fitted on another device.
 CalibratedSystem load_calibrated(std::string_view system, const LoadOptions& options = {},
                                  const Catalog& catalog = Catalog(),
                                  const std::filesystem::path& folder = factors_folder());

@@ -48,6 +48,24 @@ double value_of(const std::vector<Parameter>& parameters, const std::string& pat
   return otherwise;
 }
 
+std::string text_of(const std::vector<Parameter>& parameters, const std::string& path) {
+  for (const Parameter& parameter : parameters) {
+    if (parameter.path == path) return parameter.value;
+  }
+  return "";
+}
+
+// Multiply-adds of 16 bits per SM and cycle, as the rates of the chip say.
+double array_of(const std::vector<Parameter>& parameters) {
+  const double rate = std::max(value_of(parameters, "device.matrix_rate.fp16", 0),
+                               value_of(parameters, "device.matrix_rate.bf16", 0));
+  const double clock = value_of(parameters, "device.clock.boost", 1);
+  return rate / (2 * value_of(parameters, "device.sms", 1) * clock);
+}
+
+// Rates of whole chips are published with four digits.
+constexpr double kSameArray = 0.002;
+
 struct Counts {
   double sms = 0;
   double array = 0;  // multiply-adds of 16 bits per SM and cycle
@@ -57,7 +75,9 @@ struct Counts {
 // The tables, and what they say of a device.
 class Dies {
  public:
-  explicit Dies(const std::string& device) : nodes_(load("nodes.yaml")), dies_(load("dies.yaml")) {
+  // `own`: parameters of a device of the user's.
+  explicit Dies(const std::string& device, const std::vector<Parameter>* own = nullptr)
+      : nodes_(load("nodes.yaml")), dies_(load("dies.yaml")) {
     for (const MapEntry& entry : dies_.required("dies", "").entries) {
       const Node& devices = entry.value.required("devices", "dies");
       if (devices.find(device) == nullptr) continue;
@@ -66,6 +86,10 @@ class Dies {
       enabled_ = devices.find(device);
     }
     if (die_ == nullptr) unpublished_ = dies_.required("unpublished", "").find(device);
+    if (own == nullptr || has_device() || value_of(*own, "device.sms", 0) == 0) return;
+    unpublished_ = &dies_.required("own_gpu", "");
+    memory_ = text_of(*own, "device.hbm.standard");
+    if (nodes_.required("memories", "").find(memory_) == nullptr) memory_.clear();
   }
 
   bool has_device() const { return die_ != nullptr || unpublished_ != nullptr; }
@@ -82,7 +106,8 @@ class Dies {
     return change.node.empty() ? entry().required("node", "").as_text("node") : change.node;
   }
   std::string memory_name(const ProcessChange& change) const {
-    return change.memory.empty() ? entry().required("memory", "").as_text("memory") : change.memory;
+    if (!change.memory.empty()) return change.memory;
+    return memory_.empty() ? entry().required("memory", "").as_text("memory") : memory_;
   }
   const Node& node(const std::string& name) const {
     return entry_of(nodes_.required("nodes", ""), "node", name);
@@ -106,10 +131,13 @@ class Dies {
     for (const Parameter& parameter : parameters) {
       const bool is_array = parameter.path == "device.matrix_rate.fp16" ||
                             parameter.path == "device.matrix_rate.bf16";
-      if (!is_array || !parameter.overridden) continue;
+      if (!is_array || !(parameter.overridden || parameter.differs)) continue;
       const double rate = value_of(parameters, parameter.path, 0);
       const double clock = value_of(parameters, "device.clock.boost", 1);
-      counts.array = rate / (2 * enabled * clock);
+      const double array = rate / (2 * enabled * clock);
+      // A file states rates that follow from its SMs; --set moves them itself.
+      const bool is_same = std::abs(array / counts.array - 1) < kSameArray;
+      if (parameter.overridden || !is_same) counts.array = array;
     }
     return counts;
   }
@@ -125,6 +153,26 @@ class Dies {
                  kKibPerMib * sizes.mib},
             {"L2", counts.l2_mib * sizes.mib},
             {"memory interfaces", required_number(*die_, "interfaces") * sizes.interface},
+            {"host interface, links, displays", sizes.base}};
+  }
+
+  // For a GPU of the user's: the same parts, as it states them.
+  std::vector<AreaPart> parts_of_sms(const std::vector<Parameter>& parameters,
+                                     const std::string& node_key,
+                                     const std::string& memory_key) const {
+    const Sizes sizes = sizes_at(node_key, memory_key);
+    const auto number = [&](const char* path) { return value_of(parameters, path, 0); };
+    constexpr double kRegister = 4;  // bytes
+    const double sms = number("device.sms");
+    const double sram =
+        (number("device.sm.registers") * kRegister + number("device.sm.shared_memory")) / kMib;
+    const double interfaces =
+        value_of(parameters, "device.hbm.stacks", required_number(*unpublished_, "interfaces"));
+    return {{"SMs: control, lanes and graphics", sms * sizes.sm},
+            {"SMs: matrix units", sms * array_of(parameters) * sizes.multiply_add},
+            {"SMs: registers and shared memory", sms * sram * sizes.mib},
+            {"L2", number("device.l2.capacity") / kMib * sizes.mib},
+            {"memory interfaces", interfaces * sizes.interface},
             {"host interface, links, displays", sizes.base}};
   }
 
@@ -195,6 +243,7 @@ class Dies {
   const Node* die_ = nullptr;
   const Node* enabled_ = nullptr;
   const Node* unpublished_ = nullptr;
+  std::string memory_;  // that a device of the user's states; "": as the tables say
 };
 
 double sum_of(const std::vector<AreaPart>& parts) {
@@ -236,14 +285,15 @@ void set_cost(const Dies& dies, const std::vector<Parameter>& parameters, DieAre
 }  // namespace
 
 std::optional<DieArea> die_area(const std::string& device, const std::vector<Parameter>& parameters,
-                                const ProcessChange& change) {
-  const Dies dies(device);
+                                const ProcessChange& change, const Likeness& like) {
+  const Dies dies(device, like.is_own ? &parameters : nullptr);
   if (!dies.has_device()) return std::nullopt;
   DieArea area;
   area.node = dies.node_name(change);
   area.memory = dies.memory_name(change);
-  area.is_published = dies.is_published();
-  if (area.is_published) {
+  area.is_published = dies.is_published() && !like.is_changed();
+  area.is_of_another = dies.is_published() && !area.is_published;
+  if (dies.is_published()) {
     area.chip = dies.chip();
     area.parts = dies.parts(dies.changed(parameters), area.node, area.memory);
     const double modelled =
@@ -251,12 +301,24 @@ std::optional<DieArea> die_area(const std::string& device, const std::vector<Par
     for (AreaPart& part : area.parts) part.mm2 *= required_number(dies.die(), "area") / modelled;
   } else {
     area.chip = device;
-    area.parts = dies.parts_of_cores(parameters, area.node, area.memory);
+    const bool has_sms = value_of(parameters, "device.sms", 0) > 0;
+    area.parts = has_sms ? dies.parts_of_sms(parameters, area.node, area.memory)
+                         : dies.parts_of_cores(parameters, area.node, area.memory);
   }
   area.area_mm2 = sum_of(area.parts);
   cut(dies.common(), area);
   set_cost(dies, parameters, area);
   return area;
+}
+
+std::string unpublished_area(const DieArea& area) {
+  if (area.is_of_another) {
+    return "nothing is published of these dies: those of " + area.chip +
+           ", with as many of their parts as the device states";
+  }
+  return "nothing is published of these dies: the parts that the device states, each as large as "
+         "on "
+         "GPUs";
 }
 
 EnergyChange energy_change(const std::string& device, const ProcessChange& change) {

@@ -10,6 +10,8 @@
 // A device of NeuronCores whose dies are not published has the sum of the parts that it states,
 // each of the size that it has on published dies, on a process that is assumed (`unpublished` of
 // hw/process/dies.yaml). What its dies hold beside them is not known: less than they have.
+// A GPU of the user's that is like a device of the tables is that one, changed; another one has the
+// sum of the parts that it states.
 // Cost: wafer / (gross dies * yield) + memory + package. Gross dies pi r^2 / A - pi 2 r / sqrt(2
 // A), yield (1 + A D / a)^-a of a negative binomial, of the rest a share is sold with fewer SMs.
 #pragma once
@@ -36,6 +38,7 @@ struct DieArea {
   std::string node;
   std::string memory;
   bool is_published = true;
+  bool is_of_another = false;   // the published dies of the device that it is like, changed
   std::vector<AreaPart> parts;  // add up to area_mm2
   double area_mm2 = 0;          // of all dies of the device
   int dies = 1;                 // more than one where the reticle does not hold it
@@ -48,16 +51,20 @@ struct DieArea {
   double cost_usd() const { return die_usd + memory_usd + package_usd; }
 };
 
+// What areas that are not published are made of.
+std::string unpublished_area(const DieArea& area);
+
 // What other processes and memories would change; "" leaves what the device has.
 struct ProcessChange {
   std::string node;
   std::string memory;
 };
 
-// Nothing for a device whose dies are not in the tables. `parameters`: of the device with its
-// overrides. UserError for a node or a memory that is not in the tables, with those that are.
+// Nothing for a device whose dies are not in the tables, unless it is a GPU of the user's.
+// `parameters`: of the device with its overrides; `like`: of one of the user's. UserError for a
+// node or a memory that is not in the tables, with those that are.
 std::optional<DieArea> die_area(const std::string& device, const std::vector<Parameter>& parameters,
-                                const ProcessChange& change);
+                                const ProcessChange& change, const Likeness& like = {});
 
 // Energies of the changed device against the one that it is: of a switched operation, of what
 // leaks, and what is added to a byte of memory. 1 and 0 without a change. UserError as above,

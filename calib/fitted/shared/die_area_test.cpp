@@ -94,6 +94,42 @@ TEST(DieArea, UnpublishedDiesAreTheSumOfTheirStatedParts) {
   EXPECT_LT(energy_change("inferentia2", {"3nm", ""}).switched, 1);
 }
 
+std::vector<Parameter> own_gpu(double sms) {
+  const std::pair<const char*, std::string> values[] = {{"device.sms", fmt::format("{}", sms)},
+                                                        {"device.clock.boost", "2 GHz"},
+                                                        {"device.matrix_rate.bf16", "1000 TFLOP/s"},
+                                                        {"device.l2.capacity", "64 MiB"},
+                                                        {"device.sm.registers", "65536"},
+                                                        {"device.sm.shared_memory", "228 KiB"},
+                                                        {"device.hbm.stacks", "8"},
+                                                        {"device.hbm.standard", "hbm3e"},
+                                                        {"device.hbm.capacity", "192 GB"}};
+  std::vector<Parameter> parameters;
+  for (const auto& [path, value] : values) parameters.push_back(with(path, value).front());
+  return parameters;
+}
+
+TEST(DieArea, AGpuThatIsOnlyAFileIsTheSumOfItsStatedParts) {
+  EXPECT_FALSE(die_area("made-up", own_gpu(100), {}).has_value());  // as one of the project
+  Likeness own;
+  own.is_own = true;
+  const auto base = die_area("made-up", own_gpu(100), {}, own);
+  ASSERT_TRUE(base.has_value());
+  EXPECT_FALSE(base->is_published);
+  EXPECT_EQ(base->memory, "hbm3e");
+  const auto large = die_area("made-up", own_gpu(110), {}, own);
+  EXPECT_NEAR(large->parts[0].mm2, 1.1 * base->parts[0].mm2, 1e-9);
+  EXPECT_NEAR(large->parts[1].mm2, base->parts[1].mm2, 1e-9);  // the rate is that of the chip
+  EXPECT_LT(die_area("made-up", own_gpu(100), {"3nm", ""}, own)->area_mm2, base->area_mm2);
+  Likeness changed = own;
+  changed.device = "h200-sxm";
+  changed.differs = {"device.l2.capacity"};
+  const auto like = die_area("h200-sxm", with("device.l2.capacity", "100 MiB"), {}, changed);
+  EXPECT_FALSE(like->is_published);
+  EXPECT_DOUBLE_EQ(like->area_mm2,
+                   die_area("h200-sxm", with("device.l2.capacity", "100 MiB"), {})->area_mm2);
+}
+
 TEST(DieArea, FinerProcessSwitchesForLess) {
   EXPECT_DOUBLE_EQ(energy_change("a100-sxm", {}).switched, 1);
   EXPECT_LT(energy_change("a100-sxm", {"4nm", ""}).switched, 1);

@@ -99,6 +99,16 @@ void read_energy_factors(const fs::path& path, DeviceEnergy& energy) {
   energy.intervals = table.intervals;
 }
 
+// At least as wide as on a device that was not measured.
+void forget_calibration(const Node& facts, DeviceEnergy& energy) {
+  energy.calibrated.clear();
+  energy.intervals.clear();
+  energy.is_calibrated = false;
+  const auto [low, high] = read_interval80(facts.required("interval80", ""));
+  energy.interval_low = std::min(energy.interval_low * energy.interval_low, low);
+  energy.interval_high = std::max(energy.interval_high * energy.interval_high, high);
+}
+
 }  // namespace
 
 double PowerFacts::curve_voltage(double clock) const {
@@ -122,7 +132,7 @@ const std::vector<EnergyFactor>& energy_factors() {
 }
 
 DeviceEnergy load_device_energy(const std::vector<std::string>& names, Watts limit,
-                                const std::string& factors) {
+                                const std::string& factors, bool changed) {
   fs::path facts_file;
   for (const std::string& name : names) {
     facts_file = hw_folder() / "energy" / (name + ".yaml");
@@ -149,6 +159,7 @@ DeviceEnergy load_device_energy(const std::vector<std::string>& names, Watts lim
     if (!fs::exists(fitted_file)) return energy;  // before the first fit: facts alone
   }
   read_energy_factors(fitted_file, energy);
+  if (energy.is_calibrated && changed) forget_calibration(facts, energy);
   // A smaller board has fewer SMs to keep busy than the one that the factors are of.
   if (!energy.is_calibrated && facts.find("busy_share") != nullptr)
     energy.factors.busy = limit * sourced_number(facts, "busy_share", 0, 1);
@@ -191,9 +202,10 @@ EnergyChange process_difference(const GpuDeviceSpec& device, const DeviceEnergy&
 }  // namespace
 
 DeviceEnergy load_gpu_energy(const GpuDeviceSpec& device, const std::string& factors) {
-  DeviceEnergy energy =
-      load_device_energy({device.id, device.architecture, "default"}, device.power, factors);
-  if (energy.is_calibrated || energy.fitted_on.empty()) return energy;
+  DeviceEnergy energy = load_device_energy({device.id, device.architecture, "default"},
+                                           device.power, factors, device.changed);
+  if (energy.is_calibrated || energy.fitted_on.empty() || energy.fitted_on == device.id)
+    return energy;
   // The watts of busy SMs are a share of the board's, whatever its process.
   const Watts busy = energy.factors.busy;
   const EnergyChange change = process_difference(device, energy);

@@ -87,9 +87,10 @@ DeviceEnergy load_gpu_energy(const GpuDeviceSpec& device, const std::string& fac
 
 // The same of any device: facts are those of the first of `names` that hw/energy knows (the device
 // itself, its cores or architecture, its family), factors those of `names.front()`. `limit`: of
-// the board, for facts that are shares of it; 0: none is published.
+// the board, for facts that are shares of it; 0: none is published. `changed`: the device is no
+// longer as it was measured, so nothing of it is calibrated.
 DeviceEnergy load_device_energy(const std::vector<std::string>& names, Watts limit,
-                                const std::string& factors = "");
+                                const std::string& factors = "", bool changed = false);
 
 // The same chip in another process or with another memory: switched energies and leakage follow the
 // process, the rest of what idles stays. Nothing of it counts as calibrated then.

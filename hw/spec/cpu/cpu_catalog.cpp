@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include "hw/spec/cpu/cpu_fields.hpp"
 #include "hw/spec/cpu/cpu_host.hpp"
 #include "hw/spec/shared/data_folder.hpp"
 #include "hw/spec/shared/kernel_files.hpp"
+#include "hw/spec/shared/likeness.hpp"
 #include "hw/spec/shared/overrides.hpp"
 #include "hw/spec/shared/parameter_list.hpp"
 #include "model/base/errors.hpp"
@@ -41,6 +43,49 @@ void check_cpu(const CpuSystemSpec& spec, std::string_view where, Problems& prob
   if (spec.cores < spec.sockets) {
     problems.add(where, "system.sockets", "are more than system.cores");
   }
+}
+
+fs::path measured_cpus() { return project_hw_folder() / "devices" / "cpu"; }
+
+// Reads the file of a CPU. Mistakes go to `problems`.
+CpuDeviceSpec read_device(const Node& root, const Bibliography& bibliography,
+                          std::map<std::string, Provenance>& provenance, Problems& problems) {
+  CpuDeviceSpec device;
+  problems.collect([&] { device.id = text_of(root, "id"); });
+  problems.collect([&] { device.name = text_of(root, "name"); });
+  problems.collect([&] { device.architecture = text_of(root, "architecture"); });
+  problems.collect([&] { device.like = stated_likeness(root, ids_in(measured_cpus())); });
+  FieldList list;
+  fields(list, device);
+  std::map<std::string, Provenance> found;
+  load_fields(root, list, {"id", "name", "architecture", "like"},
+              SourcedReader(bibliography, found), problems);
+  for (auto& entry : found) provenance["device." + entry.first] = std::move(entry.second);
+  return device;
+}
+
+// What a CPU of the user's is taken for: the one that it names, what has its id, else the nearest
+// of its architecture.
+void find_likeness(CpuSystemSpec& spec) {
+  const CpuDeviceSpec& device = spec.device;
+  const bool is_stated = !device.like.device.empty();
+  std::vector<std::string> likely = ids_in(measured_cpus());
+  if (is_stated) likely = {device.like.device};
+  if (std::find(likely.begin(), likely.end(), device.id) != likely.end()) likely = {device.id};
+  const Bibliography bibliography = Bibliography::of(project_hw_folder());
+  std::optional<Likeness> nearest;
+  for (const std::string& id : likely) {
+    CpuSystemSpec other;
+    std::map<std::string, Provenance> ignored;
+    Problems problems;
+    other.device =
+        read_device(load_document(file_of(measured_cpus(), id)), bibliography, ignored, problems);
+    problems.throw_if_any();
+    if (!is_stated && other.device.architecture != device.architecture) continue;
+    Likeness like = likeness_between(spec, id, other);
+    if (!nearest || is_nearer(like, *nearest)) nearest = std::move(like);
+  }
+  if (nearest) spec.device.like = std::move(*nearest);
 }
 
 }  // namespace
@@ -89,6 +134,11 @@ LoadedCpuSystem CpuCatalog::load(std::string_view system,
   const fs::path device_file = file_of(hw_ / "devices" / "cpu", device);
   LoadedCpuSystem loaded = parse(text, read_text_file(device_file), id, set);
   loaded.spec.id = id;
+  if (!loaded.spec.device.like.is_own && !is_file_name(device) && is_project_hw(hw_)) return loaded;
+  CpuSystemSpec as_stated = parse(text, read_text_file(device_file), id, {}).spec;
+  as_stated.device.like.is_own = true;
+  find_likeness(as_stated);
+  loaded.spec.device.like = as_stated.device.like;
   return loaded;
 }
 
@@ -98,22 +148,15 @@ LoadedCpuSystem CpuCatalog::parse(const std::string& system_yaml, const std::str
   LoadedCpuSystem loaded;
   Problems problems;
   std::map<std::string, Provenance> provenance;
-  const auto read_part = [&](const Node& root, auto& part, const std::vector<std::string>& own_keys,
-                             const std::string& prefix) {
-    FieldList list;
-    fields(list, part);
-    std::map<std::string, Provenance> found;
-    load_fields(root, list, own_keys, SourcedReader(bibliography_, found), problems);
-    for (auto& entry : found) provenance[prefix + entry.first] = std::move(entry.second);
-  };
   const Node system = parse_document(system_yaml, shown_as);
   const Node device = parse_document(device_yaml, shown_as + ", its CPU");
   problems.collect([&] { loaded.spec.id = text_of(system, "id"); });
-  problems.collect([&] { loaded.spec.device.id = text_of(device, "id"); });
-  problems.collect([&] { loaded.spec.device.name = text_of(device, "name"); });
-  problems.collect([&] { loaded.spec.device.architecture = text_of(device, "architecture"); });
-  read_part(system, loaded.spec, {"id", "device"}, "system.");
-  read_part(device, loaded.spec.device, {"id", "name", "architecture"}, "device.");
+  FieldList of_system;
+  fields(of_system, loaded.spec);
+  std::map<std::string, Provenance> found;
+  load_fields(system, of_system, {"id", "device"}, SourcedReader(bibliography_, found), problems);
+  for (auto& entry : found) provenance["system." + entry.first] = std::move(entry.second);
+  loaded.spec.device = read_device(device, bibliography_, provenance, problems);
   problems.throw_if_any();
 
   loaded.spec_id = fmt::format("{}@{}", loaded.spec.id,

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "hw/spec/neuron/neuron_spec.hpp"
+#include "hw/spec/shared/likeness.hpp"
 #include "model/base/units.hpp"
 
 namespace foretell {
@@ -51,6 +52,7 @@ struct CpuDeviceSpec {
   CpuDramSpec dram;
   Seconds fork_join;    // of an empty parallel loop over two threads
   Seconds branch_time;  // of a decision between two parts of a network
+  Likeness like;        // of one of the user's
 };
 
 struct CpuSystemSpec {

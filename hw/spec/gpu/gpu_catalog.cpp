@@ -13,6 +13,7 @@
 #include "hw/spec/shared/data_folder.hpp"
 #include "hw/spec/shared/follow_override.hpp"
 #include "hw/spec/shared/kernel_files.hpp"
+#include "hw/spec/shared/likeness.hpp"
 #include "hw/spec/shared/overrides.hpp"
 #include "hw/spec/shared/parameter_list.hpp"
 #include "model/base/errors.hpp"
@@ -84,6 +85,34 @@ std::string read_architecture(const Node& root) {
   throw UserError(fmt::format("{}: architecture: {}; a new one is a file in hw/cores/gpu/",
                               root.find("architecture")->where(),
                               unknown_name("architecture", name, known).what()));
+}
+
+// What a device of the user's may be taken for: what it names, what has its id, else every device.
+std::vector<std::string> likely_devices(const GpuDeviceSpec& device) {
+  if (!device.like.device.empty()) return {device.like.device};
+  std::vector<std::string> known = ids_in(project_hw_folder() / "devices" / "gpu");
+  if (std::find(known.begin(), known.end(), device.id) != known.end()) return {device.id};
+  return known;
+}
+
+void find_likeness(GpuSystemSpec& spec) {
+  if (!spec.device.like.is_own) return;
+  const bool is_stated = !spec.device.like.device.empty();
+  std::optional<Likeness> nearest;
+  for (const std::string& id : likely_devices(spec.device)) {
+    GpuSystemSpec other;
+    try {
+      const GpuDeviceSpec* known = find_published_device(id);
+      if (known == nullptr) continue;
+      other.device = *known;
+    } catch (const UserError&) {
+      continue;  // of an architecture that the user's data leave out
+    }
+    if (!is_stated && other.device.architecture != spec.device.architecture) continue;
+    Likeness like = likeness_between(spec, id, other);
+    if (!nearest || is_nearer(like, *nearest)) nearest = std::move(like);
+  }
+  if (nearest) spec.device.like = std::move(*nearest);
 }
 
 void check_gpu(const GpuSystemSpec& spec, std::string_view where, Problems& problems) {
@@ -206,9 +235,14 @@ GpuSystemSpec GpuCatalog::read_spec(const std::string& id,
   }
   const Node device = read(file_of(hw_ / "devices" / "gpu", device_id));
   spec.device.id = name_in_file(device_id);
+  problems.collect([&] {
+    spec.device.like = stated_likeness(device, ids_in(project_hw_folder() / "devices" / "gpu"));
+  });
+  Likeness& like = spec.device.like;
+  like.is_own = like.is_own || is_file_name(device_id) || !is_project_hw(hw_);
   problems.collect([&] { spec.device.name = text_of(device, "name"); });
   problems.collect([&] { spec.device.architecture = read_architecture(device); });
-  read_part(device, spec.device, {"id", "name", "architecture"}, "device.");
+  read_part(device, spec.device, {"id", "name", "architecture", "like"}, "device.");
   problems.throw_if_any();
   return spec;
 }
@@ -228,6 +262,7 @@ LoadedGpuSystem GpuCatalog::load(std::string_view system,
     if (counted.count == 1) loaded.spec.interconnect = "none";
   }
   loaded.spec_id = fmt::format("{}@{}", id, content_hash(bytes + kernel_files_hash(hw_)));
+  find_likeness(loaded.spec);
   FieldList list;
   all_fields(list, loaded.spec);
   Problems problems;
@@ -240,6 +275,9 @@ LoadedGpuSystem GpuCatalog::load(std::string_view system,
   loaded.parameters = parameters_of(list, provenance, overridden);
   note_moved(list, moved, kFollows, loaded.parameters);
   loaded.assumed_values = assumed_values_in(loaded.parameters);
+  loaded.spec.device.changed =
+      std::any_of(overridden.begin(), overridden.end(),
+                  [](const std::string& path) { return starts_with(path, "device."); });
   return loaded;
 }
 
@@ -248,7 +286,7 @@ const GpuDeviceSpec* find_published_device(const std::string& id) {
   auto place = known.find(id);
   if (place == known.end()) {
     std::optional<GpuDeviceSpec> read;
-    const GpuCatalog catalog;
+    const GpuCatalog catalog(project_hw_folder());
     const std::vector<std::string> ids = catalog.devices();
     if (std::find(ids.begin(), ids.end(), id) != ids.end()) read = catalog.load(id).spec.device;
     place = known.emplace(id, std::move(read)).first;

@@ -58,10 +58,11 @@ class GpuCatalog {
   Bibliography bibliography_;
 };
 
-// The device as its file describes it, without overrides; one that has no file is its own.
+// The device as the project's file describes it, without overrides; one that has no file is its
+// own.
 const GpuDeviceSpec& published_device(const GpuDeviceSpec& device);
-// The same by id; null for one that hw/ does not have. Read once in a run (kept_inputs.hpp), for as
-// long as that takes.
+// The same by id; null for one that the project's hw/ does not have. Read once in a run
+// (kept_inputs.hpp), for as long as that takes.
 const GpuDeviceSpec* find_published_device(const std::string& id);
 
 // The chips of `fitted` that factors may come from, the nearest first: by architecture_distance(),

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "hw/spec/neuron/neuron_spec.hpp"
+#include "hw/spec/shared/likeness.hpp"
 #include "model/base/energy_units.hpp"
 #include "model/base/units.hpp"
 
@@ -64,6 +65,8 @@ struct GpuDeviceSpec {
   double reachable_rate = 1;  // largest share of the dense rate that a matrix product has reached
   double vector_limit = 1;  // share of the FP32 rate that long products keep under the power limit
   Watts power;              // limit of the board
+  Likeness like;            // of one of the user's
+  bool changed = false;     // not as it was measured: by overrides, or taken for another one
 };
 
 struct GpuSystemSpec {

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "hw/spec/shared/likeness.hpp"
 #include "model/base/units.hpp"
 
 namespace foretell {
@@ -157,6 +158,7 @@ struct NeuronDeviceSpec {
   int cc_cores = 0;  // 6: run the steps of collectives
   HostSpec host;     // call path of the runtime that drives this device
   CollectiveSpec collective;
+  Likeness like;  // of one of the user's
 };
 
 // Purchase option -> USD per hour, US East: "on_demand", "reserved_1y", "reserved_3y".

@@ -6,12 +6,14 @@
 #include <cstdlib>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 
 #include "hw/spec/neuron/neuron_fields.hpp"
 #include "hw/spec/shared/checks.hpp"
 #include "hw/spec/shared/data_folder.hpp"
 #include "hw/spec/shared/kernel_files.hpp"
+#include "hw/spec/shared/likeness.hpp"
 #include "hw/spec/shared/overrides.hpp"
 #include "hw/spec/shared/parameter_list.hpp"
 #include "hw/spec/shared/single_devices.hpp"
@@ -44,6 +46,7 @@ struct ReadSystem {
   NeuronSystemSpec spec;
   std::string spec_id;
   std::map<std::string, Provenance> provenance;
+  std::optional<NeuronDeviceSpec> measured;  // that a device of the user's is taken for
 };
 
 struct KeptSystems : KeptValues<std::shared_ptr<const ReadSystem>, kMaxKeptSystems> {};
@@ -99,41 +102,77 @@ NeuronSystemSpec Catalog::read_spec(const std::string& id,
                                     std::string& bytes) const {
   Problems problems;
   NeuronSystemSpec spec;
-  const auto read_part = [&](const Node& root, const fs::path& path, auto& part,
-                             const std::vector<std::string>& own_keys, const auto& to_effective) {
-    problems.collect([&] { check_id(root, path); });
-    FieldList list;
-    fields(list, part);
-    std::map<std::string, Provenance> found;
-    load_fields(root, list, own_keys, SourcedReader(bibliography_, found), problems);
-    for (auto& entry : found) provenance[to_effective(entry.first)] = std::move(entry.second);
-  };
-
+  Parts parts{provenance, bytes, problems};
   const Node system = read_document(file(kSystems, id), bytes);
   spec.id = id;
-  read_part(system, file(kSystems, id), spec, {"id", "device"},
-            [](const std::string& path) { return "system." + path; });
-
+  read_part(
+      system, file(kSystems, id), spec, {"id", "device"},
+      [](const std::string& path) { return "system." + path; }, parts);
   std::string device_name;
   problems.collect(
       [&] { device_name = reference(system, file(kSystems, id), "device", kDevices); });
-  spec.device.id = name_in_file(device_name);
-  std::string core_name;
-  if (!device_name.empty()) {
-    const fs::path path = file(kDevices, device_name);
-    const Node device = read_document(path, bytes);
-    problems.collect([&] { spec.device.name = text_of(device, "name"); });
-    read_part(device, path, spec.device, {"id", "name", "core"}, effective_device_path);
-    problems.collect([&] { core_name = reference(device, path, "core", kCores); });
-    spec.device.core.id = name_in_file(core_name);
-  }
-  if (!core_name.empty()) {
-    const Node core = read_document(file(kCores, core_name), bytes);
-    read_part(core, file(kCores, core_name), spec.device.core, {"id"},
-              [](const std::string& path) { return "core." + path; });
-  }
+  if (!device_name.empty()) read_device(device_name, spec.device, parts);
   problems.throw_if_any();
   return spec;
+}
+
+template <class Part, class ToEffective>
+void Catalog::read_part(const Node& root, const fs::path& path, Part& part,
+                        const std::vector<std::string>& own_keys, const ToEffective& to_effective,
+                        Parts& parts) const {
+  parts.problems.collect([&] { check_id(root, path); });
+  FieldList list;
+  fields(list, part);
+  std::map<std::string, Provenance> found;
+  load_fields(root, list, own_keys, SourcedReader(bibliography_, found), parts.problems);
+  for (auto& entry : found) parts.provenance[to_effective(entry.first)] = std::move(entry.second);
+}
+
+void Catalog::read_device(const std::string& name, NeuronDeviceSpec& device, Parts& parts) const {
+  Problems& problems = parts.problems;
+  device.id = name_in_file(name);
+  const fs::path path = file(kDevices, name);
+  const Node root = read_document(path, parts.bytes);
+  problems.collect([&] { device.name = text_of(root, "name"); });
+  problems.collect(
+      [&] { device.like = stated_likeness(root, ids_in(project_hw_folder() / kDevices)); });
+  read_part(root, path, device, {"id", "name", "core", "like"}, effective_device_path, parts);
+  std::string core_name;
+  problems.collect([&] { core_name = reference(root, path, "core", kCores); });
+  device.core.id = name_in_file(core_name);
+  Likeness& like = device.like;
+  like.is_own = like.is_own || is_file_name(name) || is_file_name(core_name) || !is_project_hw(hw_);
+  if (core_name.empty()) return;
+  const Node core = read_document(file(kCores, core_name), parts.bytes);
+  read_part(
+      core, file(kCores, core_name), device.core, {"id"},
+      [](const std::string& path_of) { return "core." + path_of; }, parts);
+}
+
+std::optional<NeuronDeviceSpec> Catalog::find_likeness(NeuronSystemSpec& spec) {
+  if (!spec.device.like.is_own) return std::nullopt;
+  const Catalog project(project_hw_folder());
+  std::vector<std::string> likely = project.devices();
+  const std::string& stated = spec.device.like.device;
+  const bool is_named = std::find(likely.begin(), likely.end(), spec.device.id) != likely.end();
+  if (!stated.empty() || is_named) likely = {stated.empty() ? spec.device.id : stated};
+  std::optional<NeuronDeviceSpec> nearest;
+  Likeness nearest_like;
+  for (const std::string& id : likely) {
+    NeuronSystemSpec other;
+    std::map<std::string, Provenance> provenance;
+    std::string bytes;
+    Problems problems;
+    Parts parts{provenance, bytes, problems};
+    project.read_device(id, other.device, parts);
+    problems.throw_if_any();
+    Likeness like = likeness_between(spec, id, other);
+    if (nearest && !is_nearer(like, nearest_like)) continue;
+    nearest = std::move(other.device);
+    nearest_like = std::move(like);
+  }
+  if (nearest) spec.device.like = std::move(nearest_like);
+  return nearest;
 }
 
 std::string Catalog::reference(const Node& root, const fs::path& path, const std::string& key,
@@ -154,6 +193,7 @@ LoadedSystem Catalog::load(std::string_view system, const std::vector<std::strin
     auto made = std::make_shared<ReadSystem>();
     std::string bytes;
     made->spec = read_spec(id, made->provenance, bytes);
+    made->measured = find_likeness(made->spec);
     const fs::path fusion = neuron_fusion_file(hw_);
     if (fs::exists(fusion)) bytes += read_text_file(fusion);
     made->spec_id = fmt::format("{}@{}", id, content_hash(bytes));
@@ -169,9 +209,11 @@ LoadedSystem Catalog::load(std::string_view system, const std::vector<std::strin
     further->choose(loaded.spec.device);
     further->add_to(list);
   }
+  const bool is_taken = read->measured && loaded.spec.device.id == read->measured->id;
+  if (is_taken) loaded.spec.device.core.id = read->measured->core.id;
   Problems problems;
   const DividedOverrides divided = divide_overrides(set, problems);
-  const NeuronDeviceSpec published = loaded.spec.device;
+  const NeuronDeviceSpec published = is_taken ? *read->measured : loaded.spec.device;
   const std::set<std::string> overridden =
       apply_overrides(list, divided.every, provenance, problems);
   if (problems.empty()) check_system(loaded.spec, id, problems);
@@ -192,6 +234,7 @@ LoadedSystem Catalog::load(std::string_view system, const std::vector<std::strin
     loaded.parameters.push_back(std::move(parameter));
   }
   problems.throw_if_any();
+  if (is_taken) mark_differing(loaded.spec.device.like, loaded.parameters);
   note_moved(list, moved, "follows the published value that it stands for", loaded.parameters);
   loaded.assumed_values = assumed_values_in(loaded.parameters);
   return loaded;

@@ -8,6 +8,7 @@
 
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -34,6 +35,7 @@ struct Parameter {
   std::string why;
   std::string meaning;
   bool overridden = false;
+  bool differs = false;                   // from the machine that one of the user's is taken for
   std::string use;                        // the chosen alternative, "" without any
   std::vector<Alternative> alternatives;  // what was published otherwise
   std::string interval80;                 // of a fitted factor, "" when unknown
@@ -50,8 +52,9 @@ struct LoadedSystem {
 class FurtherParameters {
  public:
   virtual ~FurtherParameters() = default;
-  // Which device the fields are of; called first. UserError when there are none for it.
-  virtual void choose(const NeuronDeviceSpec& device) = 0;
+  // Which device the fields are of; called first. One of the user's that has none takes the id of
+  // the one that it is like. UserError when there are none for it.
+  virtual void choose(NeuronDeviceSpec& device) = 0;
   virtual void add_to(FieldList& list) = 0;
   // Fills in where a value that was not overridden is from.
   virtual void describe(Parameter& parameter) const = 0;
@@ -90,6 +93,19 @@ class Catalog {
                         const std::string& folder) const;
   NeuronSystemSpec read_spec(const std::string& id, std::map<std::string, Provenance>& provenance,
                              std::string& bytes) const;
+  // What reading the files of a system adds to.
+  struct Parts {
+    std::map<std::string, Provenance>& provenance;
+    std::string& bytes;
+    Problems& problems;
+  };
+  template <class Part, class ToEffective>
+  void read_part(const Node& root, const std::filesystem::path& path, Part& part,
+                 const std::vector<std::string>& own_keys, const ToEffective& to_effective,
+                 Parts& parts) const;
+  void read_device(const std::string& name, NeuronDeviceSpec& device, Parts& parts) const;
+  // The device that one of the user's is like, which it then names.
+  static std::optional<NeuronDeviceSpec> find_likeness(NeuronSystemSpec& spec);
 
   std::filesystem::path hw_;
   Bibliography bibliography_;

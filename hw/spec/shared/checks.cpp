@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "hw/spec/neuron/group_sizes.hpp"
+#include "hw/spec/neuron/logical_core.hpp"
 #include "hw/spec/neuron/tile_sizes.hpp"
 #include "model/base/errors.hpp"
 #include "model/config/unit_text.hpp"
@@ -56,18 +57,23 @@ void check_collectives(const NeuronDeviceSpec& device, std::string_view where, P
   }
 }
 
-// What the tensor engine transposes at once has to fit a bank of PSUM.
-void check_tiles(const NeuronCoreSpec& core, std::string_view where, Problems& problems) {
+// What the tensor engine transposes at once has to fit a bank of PSUM, of a logical core where
+// cores are joined to one.
+void check_tiles(const NeuronDeviceSpec& device, std::string_view where, Problems& problems) {
+  const int joined = std::max(1, device.cores_per_logical_core);
+  if (device.cores % joined != 0) return;  // said where the cores are joined
+  const NeuronCoreSpec core = with_logical_cores(device).core;
   const TileSizes sizes = tile_sizes(core_shape(core));
   if (sizes.bank_columns >= sizes.rows) return;
   const int across = std::max(core.psum.partitions, sizes.rows);
-  const Bytes needed = Bytes(4.0) * core.psum.banks * across * sizes.rows;
+  const Bytes needed = Bytes(4.0) * core.psum.banks * across * sizes.rows / joined;
   problems.add(where, "core.psum.capacity",
                fmt::format("{} in {} banks: a bank does not hold a tile of {} x {} FP32 sums, the "
                            "largest of core.tensor.rows, core.tensor.columns and "
-                           "core.sbuf.partitions; set {} or more, or fewer core.psum.banks",
-                           format_quantity(core.psum.capacity), core.psum.banks, sizes.rows,
-                           sizes.rows, format_quantity(needed)));
+                           "core.sbuf.partitions{}; set {} or more, or fewer core.psum.banks",
+                           format_quantity(device.core.psum.capacity), core.psum.banks, sizes.rows,
+                           sizes.rows, joined > 1 ? fmt::format(" of {} joined cores", joined) : "",
+                           format_quantity(needed)));
 }
 
 }  // namespace
@@ -75,7 +81,7 @@ void check_tiles(const NeuronCoreSpec& core, std::string_view where, Problems& p
 void check_system(const NeuronSystemSpec& spec, std::string_view where, Problems& problems) {
   check_topology(spec, where, problems);
   check_collectives(spec.device, where, problems);
-  check_tiles(spec.device.core, where, problems);
+  check_tiles(spec.device, where, problems);
   if (spec.device.core.tensor.cycles_per_column.empty()) {
     problems.add(where, "core.tensor.cycles_per_column", "names no data type");
   }

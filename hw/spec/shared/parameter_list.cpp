@@ -52,6 +52,13 @@ void note_moved(FieldList& list, const std::vector<std::string>& paths, const st
   }
 }
 
+void mark_differing(const Likeness& like, std::vector<Parameter>& parameters) {
+  for (Parameter& parameter : parameters) {
+    parameter.differs = !parameter.overridden &&
+                        std::count(like.differs.begin(), like.differs.end(), parameter.path) > 0;
+  }
+}
+
 int assumed_values_in(const std::vector<Parameter>& parameters) {
   return static_cast<int>(std::count_if(
       parameters.begin(), parameters.end(),

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "hw/spec/shared/catalog.hpp"
+#include "hw/spec/shared/likeness.hpp"
 #include "model/config/fields.hpp"
 
 namespace foretell {
@@ -22,6 +23,9 @@ std::vector<Parameter> parameters_of(const FieldList& list,
 // Marks the values that changed because others were overridden: `why` says which.
 void note_moved(FieldList& list, const std::vector<std::string>& paths, const std::string& why,
                 std::vector<Parameter>& parameters);
+
+// Marks the values in which a machine of the user's differs from the one that it is taken for.
+void mark_differing(const Likeness& like, std::vector<Parameter>& parameters);
 
 int assumed_values_in(const std::vector<Parameter>& parameters);
 

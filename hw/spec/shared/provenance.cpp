@@ -11,6 +11,11 @@ namespace foretell {
 
 namespace {
 
+// What values of the user's state, who has no publication of them.
+constexpr const char* kOwnSource = "PROJECT";
+constexpr const char* kOfOnesOwn =
+    "; a value of your own has 'source: PROJECT, kind: assumed, why: made up'";
+
 struct KeptBibliographies : KeptValues<Bibliography, 8> {};
 
 const std::vector<std::string> kValueKeys = {"value", "source", "kind", "why"};
@@ -121,8 +126,9 @@ std::string Bibliography::problem_with(std::string_view source) const {
   if (id.empty()) return "the source is empty; name an id of hw/sources.yaml";
   if (sources_->count(id) == 0) {
     const std::string nearest = nearest_name(id, ids());
-    return fmt::format("'{}' is not in hw/sources.yaml{}", id,
-                       nearest.empty() ? "" : "; nearest is '" + nearest + "'");
+    return fmt::format("'{}' is not in hw/sources.yaml{}{}", id,
+                       nearest.empty() ? "" : "; nearest is '" + nearest + "'",
+                       sources_->count(kOwnSource) > 0 ? kOfOnesOwn : "");
   }
   if (source.back() == ':') return fmt::format("'{}' names no place after the colon", source);
   return "";
@@ -150,7 +156,9 @@ bool SourcedReader::read_value(const Field& field, const std::string& path, cons
   const auto text_of = [&](const std::string& key, bool is_required, std::string& text) {
     const Node* found = node.find(key);
     if (found == nullptr) {
-      if (is_required) problems.add(node, path, "'" + key + "' is missing");
+      const bool is_own = key == "source" && bibliography_.problem_with(kOwnSource).empty();
+      if (is_required)
+        problems.add(node, path, "'" + key + "' is missing" + (is_own ? kOfOnesOwn : ""));
       return false;
     }
     return problems.collect([&] { text = found->as_text(path + "." + key); });

@@ -57,11 +57,14 @@ TEST_F(SystemFileTest, ANeuronSystemWithItsDeviceAndCore) {
   EXPECT_FALSE(GpuCatalog().has_system(path) || CpuCatalog().has_system(path));
   const CalibratedSystem system = load_calibrated(path, {{"device.cores=4"}, ""});
   EXPECT_EQ(system.spec.id, path);
-  EXPECT_EQ(system.spec.device.id, "chip");
-  EXPECT_EQ(system.spec.device.core.id, "wide");
+  EXPECT_EQ(system.spec.device.id, "inferentia2");  // that it is taken for
+  EXPECT_EQ(system.spec.device.core.id, "neuroncore-v2");
   EXPECT_EQ(system.spec.device.hbm.capacity, Bytes(64.0 * (1 << 30)));
   EXPECT_EQ(system.spec.device.cores, 4);
-  EXPECT_EQ(system.factors_id, "none");  // nothing was fitted on it
+  EXPECT_EQ(system.spec.device.like.differs, std::vector<std::string>{"device.hbm.capacity"});
+  EXPECT_THAT(system.factors_id, testing::StartsWith("inferentia2@"));
+  EXPECT_THAT(system.note,
+              testing::HasSubstr("chip was not measured: it is taken for inferentia2"));
 
   // What any of the three says counts.
   const std::string before = bytes_of_system_files(path);
@@ -104,6 +107,7 @@ TEST_F(SystemFileTest, AGpuAloneAndANodeOfIt) {
   EXPECT_TRUE(catalog.has_system(gpu) && catalog.has_system(node));
   EXPECT_EQ(catalog.load(gpu).spec.device.hbm.bandwidth, BytesPerSecond(2e12));
   EXPECT_EQ(catalog.load(node).spec.device.id, "mine");
+  EXPECT_EQ(catalog.load(node).spec.device.like.device, "l4");
   EXPECT_FALSE(catalog.load(node).spec.price_usd_per_hour.empty());
 }
 

@@ -84,9 +84,11 @@ std::string area_heading(const SystemSheet& sheet, const DieArea& area) {
       area.yield * 100, area.memory_usd, area.package_usd,
       area.is_published
           ? ""
-          : "Not calibrated: nothing is published of these dies. Counted are the parts that the "
-            "device states, each as large as on GPUs; the process is assumed. The dies are larger, "
-            "and what a part adds is what a study compares.\n");
+          : "Not calibrated: " + unpublished_area(area) +
+                (area.is_of_another ? ""
+                                    : "; the process is assumed. The dies are larger, and what a "
+                                      "part adds is what a study compares") +
+                ".\n");
   if (area.dies > 1) {
     text += fmt::format("{:.0f} mm2 exceed the reticle of {:.0f} mm2: {} dies\n", area.area_mm2,
                         area.reticle_mm2, area.dies);
@@ -95,8 +97,8 @@ std::string area_heading(const SystemSheet& sheet, const DieArea& area) {
 }
 
 void show_area(const SystemSheet& sheet, const ShowOptions& options, const Session& session) {
-  const auto area =
-      die_area(sheet.facts.device, sheet.facts.parameters, {options.node, options.hbm});
+  const auto area = die_area(sheet.facts.device, sheet.facts.parameters,
+                             {options.node, options.hbm}, sheet.facts.like);
   if (!area) {
     throw UserError(options.name + ": nothing is published of the dies of " + sheet.name +
                     ", so there is no area; leave --area out, or change a device that has one "

@@ -67,6 +67,8 @@ CpuRequest resolve_cpu(const Request& request) {
   resolved.precision = precision_on_cpu(resolved.precision, spec.device);
   resolved.factors = choose_cpu_factors(spec.device, request.factors, set.factors);
   use_measured_clock(resolved.factors, resolved.system);
+  const std::string likeness = take_for_measured(resolved.factors, resolved.system);
+  if (!likeness.empty()) resolved.notes.push_back(likeness);
   const ChosenCpuFactors& factors = resolved.factors;
   if (!factors.note.empty()) resolved.notes.push_back(factors.note);
   if (!factors.note.empty() && !factors.intervals.by_class.empty())
@@ -242,11 +244,13 @@ class CpuFamily final : public DeviceFamily {
     const CpuSystemSpec& spec = system.spec;
     const ChosenCpuFactors factors = choose_cpu_factors(spec.device, request.factors, set.factors);
     use_measured_clock(factors, system);
+    const std::string likeness = take_for_measured(factors, system);
     SystemSheet sheet;
     sheet.facts = facts_of(system, factors);
     sheet.heading =
         fmt::format("{}: {} cores of {}, factors {}, assumed values: {}", system.spec_id,
                     spec.cores, spec.device.name, factors.id, system.assumed_values);
+    if (!likeness.empty()) sheet.heading += "\n" + likeness;
     sheet.name = spec.device.name;
     sheet.devices = spec.sockets;
     sheet.parts = spec.cores;

@@ -1,5 +1,7 @@
 #include "model/app/request/device_family.hpp"
 
+#include <filesystem>
+
 #include "hw/spec/shared/data_folder.hpp"
 #include "model/app/request/refuse_option.hpp"
 #include "model/base/errors.hpp"
@@ -92,7 +94,15 @@ const DeviceFamily& family_of(const std::string& system) {
   if (is_file_name(system)) {
     const std::string misspelt = misspelt_kind_key(system);
     if (!misspelt.empty()) throw UserError(misspelt);
-    throw UserError(system + ": describes no system; " + join(signs, ", "));
+    std::string message = system + ": describes no system; " + join(signs, ", ");
+    const Node root = load_document(system);
+    if (root.find("name") != nullptr && root.find("device") == nullptr) {
+      message +=
+          "; other devices are named by the file of a system, like those of hw/systems: "
+          "'device: ./" +
+          std::filesystem::path(system).filename().string() + "'";
+    }
+    throw UserError(message);
   }
   if (system.find(',') != std::string::npos) {
     throw UserError("'" + system +

@@ -19,6 +19,7 @@
 #include "model/predict/gpu_call.hpp"
 #include "model/predict/gpu_memory.hpp"
 #include "model/predict/limited_call.hpp"
+#include "reports/record/hardware_change.hpp"
 #include "reports/record/ranks.hpp"
 #include "workloads/ir/two_batches.hpp"
 
@@ -75,6 +76,7 @@ class GpuDevice final : public ResolvedDevice {
     facts.machine = gpu_machine(resolved_.system, resolved_.precision.matmul_compute);
     facts.interval80 = interval(IntervalQuantity::kCall);
     facts.first_token80 = interval(IntervalQuantity::kTtft);
+    facts.intervals_of_changed = true;
     facts.energy = energy_of(resolved_, energy_.asked);
     return facts;
   }
@@ -176,17 +178,25 @@ class GpuDevice final : public ResolvedDevice {
       return of_networks("network by host", quantity);
     }
     const auto [low, high] = chain_interval80(parts_, factors_.common().kernel_correlation);
+    Interval kernels{low, high};
+    if (is_changed() && !spec().device.changed) kernels = of_changed_hardware(kernels);
     const Interval networks = of_networks(graph_family(resolved_.model), quantity);
-    return Interval{std::min(networks.low, low), std::max(networks.high, high)};
+    return Interval{std::min(networks.low, kernels.low), std::max(networks.high, kernels.high)};
   }
 
   // What published networks say of the quantity, else of calls: wider away from where they stand.
   Interval of_networks(std::string_view family, IntervalQuantity quantity) const {
     const Place place = place_on_gpus(resolved_);
     const IntervalTable& table = default_intervals();
-    const IntervalChoice own = table.choose(kGpuFamily, family, "any", quantity, place);
-    if (own.note.empty()) return own.ratio;
-    return table.choose(kGpuFamily, family, "any", IntervalQuantity::kCall, place).ratio;
+    IntervalChoice found = table.choose(kGpuFamily, family, "any", quantity, place);
+    if (!found.note.empty())
+      found = table.choose(kGpuFamily, family, "any", IntervalQuantity::kCall, place);
+    return is_changed() ? of_changed_hardware(found.ratio) : found.ratio;
+  }
+
+  // Intervals of kernels on a device that was changed say so themselves, unless a factor was.
+  bool is_changed() const {
+    return spec().device.changed || changes_hardware(resolved_.request.set);
   }
 
   GpuRequest resolved_;
@@ -211,12 +221,14 @@ class GpuFamily final : public DeviceFamily {
   }
 
   SystemSheet sheet(const Request& request) const override {
-    const LoadedGpuSystem system = GpuCatalog().load(request.system, machine_set(request));
+    LoadedGpuSystem system = GpuCatalog().load(request.system, machine_set(request));
+    const std::string likeness = take_for_measured(request.factors, system);
     const GpuSystemSpec& spec = system.spec;
     SystemSheet sheet;
     sheet.facts = facts_of(system, "none");
     sheet.heading = fmt::format("{}: {} x {}, assumed values: {}", system.spec_id, spec.devices,
                                 spec.device.name, system.assumed_values);
+    if (!likeness.empty()) sheet.heading += "\n" + likeness;
     sheet.name = spec.device.name;
     sheet.devices = spec.devices;
     sheet.parts = spec.devices * spec.device.sms;

@@ -8,6 +8,7 @@
 #include "calib/fitted/gpu/gpu_factor_tables.hpp"
 #include "calib/fitted/shared/energy_factors.hpp"
 #include "hw/spec/gpu/kernel_library.hpp"
+#include "hw/spec/shared/data_folder.hpp"
 #include "model/app/request/expert_ranks.hpp"
 #include "model/app/request/library_rules.hpp"
 #include "model/app/request/refuse_option.hpp"
@@ -134,6 +135,12 @@ void resolve_gpus(GpuRequest& resolved) {
   resolve_expert_ranks(resolved.model, "GPUs", request);
   check_two_batch(resolved.model, request);
   const auto system_of = [&](std::int64_t gpus) {
+    const GpuSystemSpec& spec = resolved.system.spec;
+    if (spec.device.like.is_own) {
+      if (spec.devices > 1 || !is_file_name(spec.id)) return std::string();
+      return fmt::format("a file that states 'device: {}', 'devices: …' and 'interconnect: …'",
+                         spec.id);
+    }
     const std::string name = fmt::format("{}-x{}", resolved.system.spec.device.id, gpus);
     return GpuCatalog().has_system(name) ? name : std::string();
   };
@@ -362,6 +369,7 @@ GpuRequest resolve_gpu(const Request& request) {
   MachineSet set = split_machine_set(request);
   resolved.factors_set = std::move(set.factors);
   resolved.system = GpuCatalog().load(request.system, set.system);
+  const std::string likeness = take_for_measured(request.factors, resolved.system);
   resolved.graphs.narrow_activations = true;
   const auto& rates = resolved.system.spec.device.matrix_rate;
   if (rates.count("fp8") > 0) {
@@ -370,6 +378,7 @@ GpuRequest resolve_gpu(const Request& request) {
   if (rates.count("fp4") > 0) resolved.narrow_pipes.emplace_back("nvfp4");
   if (rates.count("int8") > 0) resolved.narrow_pipes.emplace_back("int8");
   resolve_workload(request, default_dtype_on_gpu(resolved.system.spec.device), resolved);
+  if (!likeness.empty()) resolved.notes.push_back(likeness);
   resolved.request.system = resolved.system.spec.id;
   const DType kv_cache = resolved.precision.kv_cache;
   resolved.precision = precision_on_gpu(resolved.precision, resolved.system.spec.device);

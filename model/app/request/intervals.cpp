@@ -172,6 +172,10 @@ void IntervalTable::append(const IntervalTable& other) {
   entries_.insert(entries_.end(), other.entries_.begin(), other.entries_.end());
 }
 
+Interval of_changed_hardware(const Interval& ratio) {
+  return {ratio.low * ratio.low, ratio.high * ratio.high};
+}
+
 const IntervalTable& default_intervals() {
   static const IntervalTable kTable = [] {
     const std::filesystem::path folder = data_root() / "calib" / "validate";

@@ -38,6 +38,7 @@ RunContext context_of(const ResolvedWorkload& resolved, const SystemFacts& facts
   context.dtype = resolved.precision.name;
   context.scenario = scenario_of(request);
   context.set = request.set;
+  context.differs = facts.like.is_changed() ? facts.like.differs : std::vector<std::string>();
   context.factors = facts.factors;
   context.assumed_values = facts.assumed_values;
   context.seed = request.seed;
@@ -61,7 +62,7 @@ TrainingRecord training_record(const TrainingMetrics& training) {
 // Prices are published, but a reader of costs asks for their source.
 bool is_kept(const Parameter& parameter) {
   return parameter.kind == ValueKind::kAssumed || parameter.kind == ValueKind::kFitted ||
-         parameter.kind == ValueKind::kOverride || parameter.overridden ||
+         parameter.kind == ValueKind::kOverride || parameter.overridden || parameter.differs ||
          parameter.path.rfind("system.price.", 0) == 0;
 }
 
@@ -88,19 +89,19 @@ class Intervals {
         model_(resolved.model),
         own_(facts.interval80),
         own_first_token_(facts.first_token80),
-        widened_(changes_hardware(resolved.request.set)),
+        widened_(changes_hardware(resolved.request.set) || facts.like.is_changed()),
+        own_widened_(facts.intervals_of_changed),
         notes_(notes) {}
 
   Interval ratio(IntervalQuantity quantity) {
-    return widened_ ? wider(measured(quantity)) : measured(quantity);
+    const Interval found = measured(quantity);
+    return widened_ && !(own_ && own_widened_) ? of_changed_hardware(found) : found;
   }
 
   // To be called once.
   void note() {
     if (!widened_) return;
-    notes_.emplace_back(
-        "hardware that was changed has not been measured: intervals are twice as wide, in ratios, "
-        "as those of the machine as it is");
+    notes_.emplace_back(kChangedHardware);
   }
 
  private:
@@ -114,10 +115,6 @@ class Intervals {
     return choice.ratio;
   }
 
-  static Interval wider(const Interval& ratio) {
-    return {ratio.low * ratio.low, ratio.high * ratio.high};
-  }
-
   std::string device_;
   std::string_view family_;
   std::string matmul_;
@@ -126,6 +123,7 @@ class Intervals {
   std::optional<Interval> own_;  // of the machine itself
   std::optional<Interval> own_first_token_;
   bool widened_;
+  bool own_widened_;
   std::vector<std::string>& notes_;
 };
 
@@ -200,15 +198,14 @@ RunSummary summary_of(const ResolvedWorkload& resolved, const SystemFacts& facts
 
 // What changes the hardware is asked for its area too, so it is then that a note says what it is
 // worth.
-void set_area(const DieArea& area, const Request& request, RunRecord& record) {
+void set_area(const DieArea& area, const Request& request, const Likeness& like,
+              RunRecord& record) {
   record.summary.area_mm2 = area.area_mm2;
   record.summary.cost_to_make_usd = area.cost_usd();
-  const bool is_what_if = !request.set.empty() || !request.node.empty() || !request.hbm.empty();
-  if (!area.is_published && is_what_if) {
-    record.context.notes.emplace_back(
-        "area: not calibrated; nothing is published of these dies: the parts that the device "
-        "states, each as large as on GPUs");
-  }
+  const bool is_what_if =
+      !request.set.empty() || !request.node.empty() || !request.hbm.empty() || like.is_own;
+  if (!area.is_published && is_what_if)
+    record.context.notes.push_back("area: not calibrated; " + unpublished_area(area));
   if (area.dies == 1) return;
   record.context.notes.push_back(
       fmt::format("area: {:.0f} mm2 exceed the reticle of {:.0f} mm2: {} dies", area.area_mm2,
@@ -257,8 +254,8 @@ RunRecord make_record(const ResolvedWorkload& resolved, const SystemFacts& facts
   const ProcessChange change{resolved.request.node, resolved.request.hbm};
   if (facts.energy) set_energy(resolved, *facts.energy, metrics, figures, record);
   put_figures(figures, record.summary);
-  if (const auto area = die_area(facts.device, facts.parameters, change))
-    set_area(*area, resolved.request, record);
+  if (const auto area = die_area(facts.device, facts.parameters, change, facts.like))
+    set_area(*area, resolved.request, facts.like, record);
   check_record(record);
   return record;
 }

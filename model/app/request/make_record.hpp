@@ -26,6 +26,8 @@ struct SystemFacts {
   std::optional<Interval> interval80 = {};
   std::optional<Interval> first_token80 = {};  // of the first token, where it has one of its own
   std::optional<EnergyFacts> energy = {};
+  Likeness like = {};                 // of one of the user's: what it is taken for
+  bool intervals_of_changed = false;  // the two above are already those of changed hardware
 };
 
 // What a catalog says of a system of any family, with the factors of that name.
@@ -38,6 +40,7 @@ SystemFacts facts_of(const LoadedSystem& system, const std::string& factors) {
   facts.assumed_values = system.assumed_values;
   facts.prices = system.spec.price_usd_per_hour;
   facts.parameters = system.parameters;
+  facts.like = system.spec.device.like;
   return facts;
 }
 

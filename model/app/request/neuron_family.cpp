@@ -246,6 +246,7 @@ class NeuronFamily final : public DeviceFamily {
     sheet.heading = fmt::format("{}: {} x {}, factors {} ({}), assumed values: {}", system.spec_id,
                                 spec.devices, spec.device.name, system.factors_id,
                                 system.factors_status, system.assumed_values);
+    if (!system.note.empty()) sheet.heading += "\n" + system.note;
     sheet.name = spec.device.name;
     sheet.devices = spec.devices;
     sheet.parts = spec.devices * spec.device.cores;

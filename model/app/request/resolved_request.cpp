@@ -110,6 +110,7 @@ ResolvedRequest resolve(const Request& request) {
   options.set = machine_set(request);
   options.factors = request.factors;
   resolved.system = load_calibrated(request.system, options, *kept_catalog());
+  if (!resolved.system.note.empty()) resolved.notes.push_back(resolved.system.note);
   note_unknown_sdk(request, resolved);
   resolved.request.system = resolved.system.spec.id;
   check_products(resolved);

@@ -179,9 +179,11 @@ const AttentionBlockPredictor::Gpu& AttentionBlockPredictor::gpu_of(const Attent
   if (const auto known = gpus_.find(key); known != gpus_.end()) return known->second;
   const bool is_system = catalog_.has_system(row.gpu);
   const std::string name = is_system ? row.gpu : catalog_.find_device(row.gpu);
-  const GpuSystemSpec system = catalog_.load(name, set_).spec;
+  LoadedGpuSystem loaded = catalog_.load(name, set_);
+  const std::string likeness = take_for_measured(factors_.folder, loaded);
+  const GpuSystemSpec& system = loaded.spec;
   GpuFactors factors(system.device, factors_.folder, {}, row.framework, factors_.held_out_device);
-  return gpus_.emplace(key, Gpu{system, std::move(factors)}).first->second;
+  return gpus_.emplace(key, Gpu{system, std::move(factors), likeness}).first->second;
 }
 
 std::string AttentionBlockPredictor::kernels_phase(const AttentionBlockRow& row) {
@@ -273,7 +275,8 @@ RowTime AttentionBlockPredictor::predict(const AttentionBlockRow& row) {
                                    gpu.system.device);
   time.low = time.time * low;
   time.high = time.time * high;
-  time.note = of_row.note;
+  time.note = gpu.likeness;
+  if (!of_row.note.empty()) time.note += (time.note.empty() ? "" : "; ") + of_row.note;
   if (more && (more->device != gpu.system.device.id || more->table != table(row))) {
     time.note += (time.note.empty() ? "" : "; ") +
                  ("layer of attention: factors of " + more->table) + " on " + more->device;

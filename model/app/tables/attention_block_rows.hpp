@@ -70,6 +70,7 @@ class AttentionBlockPredictor {
   struct Gpu {
     GpuSystemSpec system;
     GpuFactors factors;
+    std::string likeness;  // of one of the user's
   };
   const Gpu& gpu_of(const AttentionBlockRow& row);
   std::string kernels_phase(const AttentionBlockRow& row);

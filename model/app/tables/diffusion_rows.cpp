@@ -83,7 +83,7 @@ Request diffusion_request(const DiffusionRuns& runs, const NamedCells& cells, co
   set_option(request, "cp", cells.text(row, "n_devices"));
   const bool alone = request.cp == 1;
   request.system =
-      looked_up(alone ? runs.systems : runs.nodes, "device", cells.text(row, "device"));
+      served_system(alone ? runs.systems : runs.nodes, "device", cells.text(row, "device"), alone);
   if (!alone) read_shares(cells.text(row, "tp"), request);
   set_option(request, "batch", cells.text(row, "batch_or_concurrency"));
   read_scenario(cells.text(row, "scenario"), request);

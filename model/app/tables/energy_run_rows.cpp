@@ -165,7 +165,8 @@ void EnergyRunBatch::read_serving(PendingRun& run) const {
   const std::string network = cells_.text(row, "model");
   request.machine.workload =
       workload_named(network, looked_up(names_.at("networks"), "model", network));
-  request.machine.system = looked_up(names_.at("systems"), "device", cells_.text(row, "device"));
+  request.machine.system =
+      served_system(names_.at("systems"), "device", cells_.text(row, "device"));
   request.machine.dtype = looked_up(names_.at("precisions"), "dtype", cells_.text(row, "dtype"));
   const int devices =
       static_cast<int>(parse_count("n_devices", cells_.text(row, "n_devices"), 1, kMostDevices));

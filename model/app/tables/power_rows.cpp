@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "calib/fitted/gpu/gpu_factor_tables.hpp"
 #include "calib/validate/left_out_rows.hpp"
 #include "calib/validate/part.hpp"
 #include "hw/spec/gpu/layer_kernel_facts.hpp"
@@ -101,7 +102,10 @@ void read_attention(const std::string& kind, const ShapeSizes& shape, PowerRow& 
 // The device that a table means; its own text where none is known.
 std::string device_of(const std::string& gpu) {
   static const GpuCatalog kCatalog;
-  return kCatalog.has_system(gpu) ? kCatalog.find_device(gpu) : gpu;
+  if (!kCatalog.has_system(gpu)) return gpu;
+  LoadedGpuSystem system = kCatalog.load(gpu);
+  take_for_measured("", system);
+  return system.spec.device.id;
 }
 
 const PowerConditions& power_conditions() {
@@ -194,10 +198,15 @@ RowPrediction PowerPredictor::predict(const CsvRow& cells) {
     const PowerRow row = read_power_row(cells_, cells);
     auto known = devices_.find(row.gpu);
     if (known == devices_.end()) {
-      const GpuDeviceSpec spec = catalog_.load(catalog_.find_device(row.gpu), set_).spec.device;
-      known = devices_.emplace(row.gpu, Device{spec, load_gpu_energy(spec, factors_)}).first;
+      const bool is_system = catalog_.has_system(row.gpu);
+      LoadedGpuSystem system =
+          catalog_.load(is_system ? row.gpu : catalog_.find_device(row.gpu), set_);
+      const std::string likeness = take_for_measured(factors_, system);
+      const GpuDeviceSpec& spec = system.spec.device;
+      known =
+          devices_.emplace(row.gpu, Device{spec, load_gpu_energy(spec, factors_), likeness}).first;
     }
-    const auto& [spec, energy] = known->second;
+    const auto& [spec, energy, likeness] = known->second;
     const double watts = power_of_row(row, spec, energy).value();
     const double most = (row.limit > Watts(0) ? row.limit : spec.power).value();
     const std::string library = cells_.text(cells, "framework");
@@ -216,6 +225,8 @@ RowPrediction PowerPredictor::predict(const CsvRow& cells) {
       prediction.note = "energies per operation are those of " + energy.fitted_on +
                         "; not calibrated on this device";
     }
+    if (!likeness.empty())
+      prediction.note = likeness + (prediction.note.empty() ? "" : "; ") + prediction.note;
     if (row.shown < 1) {
       prediction.note += std::string(prediction.note.empty() ? "" : "; ") +
                          "what a meter that averages shows of a test that begins on an idle board";

@@ -56,6 +56,7 @@ class PowerPredictor {
   struct Device {
     GpuDeviceSpec spec;
     DeviceEnergy energy;
+    std::string likeness;  // of one of the user's
   };
   NamedCells cells_;
   std::vector<std::string> set_;

@@ -330,7 +330,7 @@ ServeRequest Recipes::request_of(const ServedCells& cells) const {
   const auto named = networks_.find(network_key(networks_, network, precision));
   request.machine.workload =
       named == networks_.end() ? network : workload_named(network, named->second);
-  request.machine.system = looked_up(systems_, "gpu", served_cell(cells, "gpu"));
+  request.machine.system = served_system(systems_, "gpu", served_cell(cells, "gpu"));
   request.machine.dtype = looked_up(precisions_, "precision", precision);
   const auto own = network_precisions_.find(network);
   if (own != network_precisions_.end()) request.machine.dtype = own->second;

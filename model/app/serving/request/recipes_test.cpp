@@ -1,11 +1,16 @@
 #include "model/app/serving/request/recipes.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <string>
 #include <tuple>
 #include <vector>
+
+#include "model/base/errors.hpp"
+#include "reports/record/testing/message_of.hpp"
+#include "reports/record/testing/temporary_folder.hpp"
 
 namespace foretell {
 namespace {
@@ -186,6 +191,26 @@ TEST(Recipes, TheNetworkIsTheFileThatIsServed) {
   EXPECT_EQ(recipes.request_of(cells).machine.workload, "Qwen3.5-397B-A17B-FP8");
   cells["precision"] = "bf16";
   EXPECT_EQ(recipes.request_of(cells).machine.workload, "Qwen3.5-397B-A17B");
+}
+
+// As the tables write GPUs, and as `run` takes them.
+TEST(Recipes, EveryGpuAndSystemIsTaken) {
+  const Recipes recipes = Recipes::load();
+  const auto system = [&](const std::string& gpu) {
+    ServedCells cells = point("2025-11-02", "16", "1024");
+    cells["gpu"] = gpu;
+    return recipes.request_of(cells).machine.system;
+  };
+  EXPECT_EQ(system("h200_sxm"), "h200-sxm-x8");
+  EXPECT_EQ(system("A100-SXM"), "a100-sxm-x8");
+  EXPECT_EQ(system("gb300-nvl72"), "gb300-nvl72");
+  EXPECT_EQ(system("h100-sxm-x4"), "h100-sxm-x4");
+  const TemporaryFolder folder;
+  const std::string file = folder.write("mine.yaml", "id: mine\ninterconnect: nvlink\n");
+  EXPECT_EQ(system(file), file);
+  EXPECT_THAT(message_of<UserError>([&] { system("h100_smx"); }),
+              testing::HasSubstr("unknown gpu 'h100_smx'; nearest is 'h100_sxm'"));
+  EXPECT_THAT(message_of<UserError>([&] { system("mi300y"); }), testing::HasSubstr("mi300x"));
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <foretell/version.hpp>
 #include <memory>
 
@@ -32,12 +31,6 @@ namespace {
 std::string gigabytes(Bytes bytes) { return fmt::format("{:.1f} GB", bytes.value() / 1e9); }
 
 constexpr double kGrowing = 0.25;  // of all requests wait when the last one comes: no steady state
-
-std::int64_t floor_blocks(Bytes kv, Bytes per_token, std::int64_t block) {
-  if (!(per_token > Bytes(0))) return std::int64_t{1} << 40;
-  return static_cast<std::int64_t>(
-      std::floor(kv.value() / (per_token.value() * static_cast<double>(block))));
-}
 
 // A group of workers and everything that it refers to.
 struct BuiltGroup {
@@ -220,6 +213,11 @@ class Server {
     }
   }
 
+  bool is_changed() const {
+    return std::any_of(groups_.begin(), groups_.end(),
+                       [](const auto& group) { return group->machine.changed; });
+  }
+
   int workers() const {
     int sum = setup_.serving.workers;
     for (const ServingGroup& group : setup_.decoding) sum += group.workers;
@@ -280,6 +278,9 @@ class Server {
     context.assumed_values = machine.assumed_values + engine_.assumed_values;
     context.seed = base_.seed;
     context.notes = machine.notes;
+    if (is_changed() &&
+        std::count(context.notes.begin(), context.notes.end(), kChangedHardware) == 0)
+      context.notes.emplace_back(kChangedHardware);
     fill_scenario(context);
     const double waiting = result.waiting_at_last_arrival;
     if (offered_per_s() > requests_per_s(result) &&
@@ -405,8 +406,11 @@ class Server {
   // and the network has experts; or from published generations of one batch. At least as wide as
   // products are uncertain of which no kernel was measured on the GPU.
   Interval interval_of(IntervalQuantity quantity) const {
-    if (!gpu_family().has_system(base_.system)) return default_intervals().fallback();
     const WorkerMachine& machine = groups_.front()->machine;
+    const auto as_changed = [this](const Interval& ratio) {
+      return is_changed() ? of_changed_hardware(ratio) : ratio;
+    };
+    if (!gpu_family().has_system(base_.system)) return as_changed(default_intervals().fallback());
     const bool offline = request_.offline > 0 && quantity == IntervalQuantity::kCall;
     const bool generates = offline && request_.one_batch;
     const std::string_view device = generates ? "gpu"
@@ -415,7 +419,8 @@ class Server {
     const std::string_view family =
         generates ? "generation by engine" : served_interval_family(machine.has_experts);
     const Place place = generates ? place_of_generation(machine) : Place{};
-    Interval ratio = default_intervals().choose(device, family, "any", quantity, place).ratio;
+    Interval ratio =
+        as_changed(default_intervals().choose(device, family, "any", quantity, place).ratio);
     if (machine.borrowed_kernels) {
       ratio.low = std::min(ratio.low, machine.borrowed_kernels->low);
       ratio.high = std::max(ratio.high, machine.borrowed_kernels->high);

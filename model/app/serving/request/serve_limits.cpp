@@ -1,12 +1,28 @@
-// Limits of a step that follow from the memory of a worker and the lengths of a load.
+// Rules of a service: its router, and limits of a step that follow from the memory of a worker and
+// the lengths of a load.
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 
 #include "hw/engines/tuned_limits.hpp"
 #include "hw/spec/shared/catalog.hpp"
 #include "model/app/serving/request/serve_parts.hpp"
+#include "model/base/errors.hpp"
 
 namespace foretell {
+
+Router parse_router(const std::string& name) {
+  if (name == "round-robin") return Router::kRoundRobin;
+  if (name == "least-loaded") return Router::kMinLoaded;
+  if (name == "prefix-aware") return Router::kPrefixAware;
+  throw unknown_name("router", name, {"round-robin", "least-loaded", "prefix-aware"});
+}
+
+std::int64_t floor_blocks(Bytes kv, Bytes per_token, std::int64_t block) {
+  if (!(per_token > Bytes(0))) return std::int64_t{1} << 40;
+  return static_cast<std::int64_t>(
+      std::floor(kv.value() / (per_token.value() * static_cast<double>(block))));
+}
 
 void tune(const EngineSpec& engine, const Load& load, const WorkerMachine& worker,
           RuleChoices& choices) {

@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <string_view>
 #include <vector>
 
+#include "model/app/request/device_family.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/measured_data.hpp"
 #include "model/base/text.hpp"
@@ -34,6 +36,26 @@ ServedNames served_names(const Node& root, const char* section) {
 std::vector<std::string> texts_in(const Node& node, const char* key) {
   const Node* found = node.find(key);
   return found == nullptr ? std::vector<std::string>() : texts_at(*found, key);
+}
+
+std::string served_system(const ServedNames& systems, const char* column, const std::string& name,
+                          bool alone) {
+  const auto known = systems.find(name);
+  if (known != systems.end()) return known->second;
+  std::vector<std::string> names;
+  for (const auto& entry : systems) names.push_back(entry.first);
+  if (name.empty()) throw unknown_name(column, name, names);
+  if (const DeviceFamily* family = find_family(name)) {
+    const std::string system = family->find_system(name);
+    const std::string node = system + "-x8";
+    const std::vector<std::string> devices = family->devices();
+    const bool is_device = std::find(devices.begin(), devices.end(), system) != devices.end();
+    return !alone && is_device && family->has_system(node) ? node : system;
+  }
+  for (const DeviceFamily* family : device_families()) {
+    for (std::string& system : family->systems()) names.push_back(std::move(system));
+  }
+  throw unknown_name(column, name, names);
 }
 
 std::string network_key(const ServedNames& networks, const std::string& network,

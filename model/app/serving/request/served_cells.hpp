@@ -21,6 +21,12 @@ ServedNames served_names(const Node& root, const char* section);
 // The texts below a key that holds one or several; none where it is missing.
 std::vector<std::string> texts_in(const Node& node, const char* key);
 
+// The system that a table means: by a name of `systems`, a device, a system or the file of either.
+// A device stands for eight of it where its links join that many, unless it is asked for `alone`.
+// UserError with near names.
+std::string served_system(const ServedNames& systems, const char* column, const std::string& name,
+                          bool alone = false);
+
 // The key of a network in `networks`: "NAME PRECISION" where files differ by precision and it
 // stands there, else its name.
 std::string network_key(const ServedNames& networks, const std::string& network,

@@ -79,7 +79,7 @@ ServeRequest ServedRuns::request_of(const ServedCells& cells) const {
   request.machine.workload = workload_named(
       network, looked_up(networks, "model",
                          network_key(networks, network, served_cell(cells, "dtype_weights"))));
-  request.machine.system = named("systems", "gpu");
+  request.machine.system = served_system(names_.at("systems"), "gpu", served_cell(cells, "gpu"));
   request.machine.dtype = named("precisions", "dtype_weights");
   const std::string kv = served_cell(cells, "dtype_kv");
   if (kv == "fp8") request.machine.kv_dtype = kv;

@@ -77,7 +77,8 @@ WorkerMachine gpu_machine_of(const Request& request, std::int64_t max_tokens) {
   machine.architecture = spec.device.architecture;
   const std::string type =
       product_type(resolved.precision.matmul_compute, resolved.precision.weight_storage);
-  if (!timer->factors().note(type).empty()) {
+  machine.changed = spec.device.changed || changes_hardware(request.set);
+  if (spec.device.changed || !timer->factors().note(type).empty()) {
     const auto [low, high] = timer->factors().gemm_interval80(type);
     machine.borrowed_kernels = Interval{low, high};
   }
@@ -166,6 +167,7 @@ WorkerMachine called_machine_of(const Predictor& predict, const Request& request
     machine.watts_ratio = {summary.energy->interval80.low, summary.energy->interval80.high};
     machine.host = load_host_power(machine.system, std::string(family_of(request.system).name()));
   }
+  machine.changed = !record.context.differs.empty() || changes_hardware(request.set);
   machine.assumed_values = static_cast<int>(record.context.assumed_values);
   machine.notes = record.context.notes;
   machine.timer = std::move(timer);

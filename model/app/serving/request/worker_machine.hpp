@@ -29,9 +29,11 @@ struct WorkerMachine {
   bool has_experts = false;
   bool reads_latents = false;  // its attention (MLA)
   std::string architecture;    // of its devices; "": not known
-  // Measured / predicted of products by the factors of another chip, where this one has none.
+  // Measured / predicted of products by the factors of another chip, where this one has none, or
+  // was changed.
   std::optional<Interval> borrowed_kernels;
-  int devices = 1;  // of the system
+  bool changed = false;  // not as it was measured
+  int devices = 1;       // of the system
   int devices_per_worker = 1;
   int stages = 1;          // of the pipeline of a worker
   int ranks = 1;           // of a stage, each with sequences of its own on equally many devices

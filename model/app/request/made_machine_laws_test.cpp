@@ -1,0 +1,193 @@
+// A machine that does not exist: written as a file or with --set, it is the same machine.
+#include <gmock/gmock.h>
+
+#include "hw/spec/shared/catalog.hpp"
+#include "model/app/request/prediction.hpp"
+#include "model/base/errors.hpp"
+#include "model/config/document.hpp"
+#include "reports/record/testing/temporary_folder.hpp"
+
+namespace foretell {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+using Changes = std::vector<std::pair<std::string, std::string>>;
+
+class MadeMachine : public testing::Test {
+ protected:
+  // A file of hw/ as one of the user's, with other values.
+  std::string write(const std::string& from, const std::string& name, const Changes& changes) {
+    std::string text = read_text_file(hw_folder() / from);
+    for (const auto& [what, by] : changes) {
+      const std::size_t at = text.find(what);
+      EXPECT_NE(at, std::string::npos) << what;
+      if (at != std::string::npos) text.replace(at, what.size(), by);
+    }
+    return folder_.write(name, text);
+  }
+
+  std::string gpu_file(const std::string& name, Changes changes) {
+    changes.insert(changes.begin(), {"id: h100-sxm", "id: " + name});
+    return write("devices/gpu/h100-sxm.yaml", name + ".yaml", changes);
+  }
+
+  TemporaryFolder folder_;
+};
+
+Request encoder_on(const std::string& system, const std::vector<std::string>& set = {}) {
+  Request request;
+  request.system = system;
+  request.set = set;
+  request.workload = "bert-large-uncased";
+  request.batch = 8;
+  request.seq_len = 128;
+  return request;
+}
+
+void expect_same(const RunRecord& file, const RunRecord& set) {
+  EXPECT_DOUBLE_EQ(file.summary.call_s, set.summary.call_s);
+  EXPECT_EQ(file.context.factors, set.context.factors);
+  ASSERT_EQ(file.summary.interval80.size(), set.summary.interval80.size());
+  for (const auto& [name, band] : set.summary.interval80) {
+    if (file.summary.interval80.count(name) == 0) ADD_FAILURE() << name;
+    EXPECT_DOUBLE_EQ(file.summary.interval80.at(name).low, band.low) << name;
+    EXPECT_DOUBLE_EQ(file.summary.interval80.at(name).high, band.high) << name;
+  }
+  EXPECT_EQ(file.summary.calibrated_energy, set.summary.calibrated_energy);
+  ASSERT_TRUE(file.summary.energy && set.summary.energy);
+  EXPECT_DOUBLE_EQ(file.summary.energy->interval80.high, set.summary.energy->interval80.high);
+  EXPECT_EQ(file.summary.area_mm2.has_value(), set.summary.area_mm2.has_value());
+  EXPECT_DOUBLE_EQ(file.summary.area_mm2.value_or(0), set.summary.area_mm2.value_or(0));
+  EXPECT_EQ(file.summary.cost_to_make_usd, set.summary.cost_to_make_usd);
+}
+
+double width(const RunRecord& record) {
+  const Interval& band = record.summary.interval80.at("call_s");
+  return band.high / band.low;
+}
+
+const Changes kMemory = {{"value: 3350 GB/s", "value: 6 TB/s"}};
+
+TEST_F(MadeMachine, AGpuIsTheSameAsAFileAndBySet) {
+  const RunRecord file = predict(encoder_on(gpu_file("mine", kMemory)));
+  const RunRecord set = predict(encoder_on("h100-sxm", {"device.hbm.bandwidth=6 TB/s"}));
+  expect_same(file, set);
+  EXPECT_THAT(file.context.differs, ElementsAre("device.hbm.bandwidth"));
+  EXPECT_THAT(file.context.notes, Contains(HasSubstr("mine was not measured: it is taken for "
+                                                     "h100-sxm with other values of "
+                                                     "device.hbm.bandwidth")));
+  EXPECT_THAT(file.context.notes,
+              Contains(HasSubstr("has not been measured: intervals are twice")));
+  EXPECT_THAT(file.context.notes,
+              Contains(HasSubstr("area: not calibrated; nothing is published")));
+  EXPECT_GT(width(file), 1.2 * width(predict(encoder_on("h100-sxm"))));
+}
+
+TEST_F(MadeMachine, WhatFollowsAnOverrideFollowsAFile) {
+  const Changes slow = {{"value: 2.5 us", "value: 5 us"}, {"value: 0.87", "value: 0.7"}};
+  expect_same(
+      predict(encoder_on(gpu_file("slow", slow))),
+      predict(encoder_on("h100-sxm", {"device.launch_floor=5 us", "device.reachable_rate=0.7"})));
+}
+
+TEST_F(MadeMachine, AFileMayBeChangedOnceMore) {
+  expect_same(predict(encoder_on(gpu_file("mine", kMemory), {"device.l2.capacity=100 MiB"})),
+              predict(encoder_on("h100-sxm",
+                                 {"device.hbm.bandwidth=6 TB/s", "device.l2.capacity=100 MiB"})));
+}
+
+// Also under the name of the one that was measured.
+TEST_F(MadeMachine, ACopyUnderTheSameNameIsAnotherMachine) {
+  const std::string path = write("devices/gpu/h100-sxm.yaml", "h100-sxm.yaml", kMemory);
+  expect_same(predict(encoder_on(path)),
+              predict(encoder_on("h100-sxm", {"device.hbm.bandwidth=6 TB/s"})));
+}
+
+TEST_F(MadeMachine, EveryValueTheSameIsTheMeasuredMachine) {
+  const RunRecord copy = predict(encoder_on(gpu_file("copy", {})));
+  expect_same(copy, predict(encoder_on("h100-sxm")));
+  EXPECT_THAT(copy.context.differs, IsEmpty());
+}
+
+TEST_F(MadeMachine, AFileNamesWhatItIsLike) {
+  const std::string path = gpu_file("mine", {{"id: mine", "id: mine\nlike: h200-sxm"}});
+  const RunRecord record = predict(encoder_on(path));
+  EXPECT_THAT(record.context.differs, Contains("device.hbm.bandwidth"));
+  EXPECT_THAT(record.context.notes, Contains(HasSubstr("it is taken for h200-sxm with other")));
+  const std::string wrong = gpu_file("wrong", {{"id: wrong", "id: wrong\nlike: h100-smx"}});
+  try {
+    predict(encoder_on(wrong));
+    FAIL();
+  } catch (const UserError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("wrong.yaml:2: like: unknown device 'h100-smx'; nearest is "
+                                        "'h100-sxm'"));
+  }
+}
+
+// At least as wide as on a chip that took no part in the factors, whatever is changed of it.
+TEST_F(MadeMachine, IsNoSurerThanAChipLeftOut) {
+  for (const char* measured : {"h100-sxm", "h200-sxm"}) {
+    const RunRecord made = predict(encoder_on(measured, {"device.hbm.bandwidth=6 TB/s"}));
+    EXPECT_GE(width(made), width(predict(encoder_on("h20"))))
+        << measured;  // of other chips' factors
+  }
+}
+
+TEST_F(MadeMachine, ItsEnergyIsNotCalibrated) {
+  EXPECT_GT(predict(encoder_on("h200-sxm")).summary.calibrated_energy.value_or(0), 0);
+  const RunRecord made = predict(encoder_on("h200-sxm", {"device.hbm.bandwidth=6 TB/s"}));
+  EXPECT_EQ(made.summary.calibrated_energy.value_or(1), 0);
+  EXPECT_LE(made.summary.energy->interval80.low, 0.6);
+  EXPECT_GE(made.summary.energy->interval80.high, 1.6);
+  EXPECT_THAT(made.context.notes, Contains(HasSubstr("energy: not calibrated on this device")));
+}
+
+TEST_F(MadeMachine, ANeuronCoreDeviceIsTheSameAsAFileAndBySet) {
+  write("cores/neuroncore-v2.yaml", "wide.yaml",
+        {{"id: neuroncore-v2", "id: wide"}, {"value: 2.8 GHz", "value: 3.5 GHz"}});
+  write("devices/inferentia2.yaml", "chip.yaml",
+        {{"id: inferentia2", "id: chip"},
+         {"core: neuroncore-v2", "core: wide.yaml"},
+         {"value: 820 GB/s", "value: 1.6 TB/s"}});
+  const std::string path =
+      write("systems/inf2.xlarge.yaml", "mine.yaml",
+            {{"id: inf2.xlarge", "id: mine"}, {"device: inferentia2", "device: ./chip.yaml"}});
+  const RunRecord file = predict(encoder_on(path));
+  const RunRecord set = predict(
+      encoder_on("inf2.xlarge", {"device.hbm.bandwidth=1.6 TB/s", "core.tensor.clock=3.5 GHz"}));
+  expect_same(file, set);
+  EXPECT_THAT(file.context.differs, ElementsAre("device.hbm.bandwidth", "core.tensor.clock"));
+  EXPECT_THAT(file.context.factors, HasSubstr("inferentia2@"));
+}
+
+TEST_F(MadeMachine, ACallOverheadOfAFileMovesTheFactorThatWasFittedForIt) {
+  std::string text = read_text_file(hw_folder() / "devices/inferentia2.yaml");
+  const std::size_t at = text.find("value:", text.find("call_overhead:"));
+  text.replace(at, text.find_first_of(",\n", at) - at, "value: 99 us");
+  text.replace(text.find("id: inferentia2"), 15, "id: chip");
+  folder_.write("chip.yaml", text);
+  const std::string path =
+      write("systems/inf2.xlarge.yaml", "mine.yaml",
+            {{"id: inf2.xlarge", "id: mine"}, {"device: inferentia2", "device: ./chip.yaml"}});
+  expect_same(predict(encoder_on(path)),
+              predict(encoder_on("inf2.xlarge", {"device.host.call_overhead=99 us"})));
+}
+
+TEST_F(MadeMachine, ACpuIsTheSameAsAFileAndBySet) {
+  write("devices/cpu/xeon-8488c.yaml", "chip.yaml",
+        {{"id: xeon-8488c", "id: chip"}, {"value: 38.4 GB/s", "value: 51.2 GB/s"}});
+  const std::string path =
+      write("systems/cpu/c7i.8xlarge.yaml", "mine.yaml",
+            {{"id: c7i.8xlarge", "id: mine"}, {"device: xeon-8488c", "device: ./chip.yaml"}});
+  const RunRecord file = predict(encoder_on(path));
+  expect_same(file,
+              predict(encoder_on("c7i.8xlarge", {"device.dram.channel_bandwidth=51.2 GB/s"})));
+  EXPECT_THAT(file.context.differs, ElementsAre("device.dram.channel_bandwidth"));
+}
+
+}  // namespace
+}  // namespace foretell
