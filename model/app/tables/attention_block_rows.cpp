@@ -243,7 +243,7 @@ void AttentionBlockPredictor::refer(const ModelConfig& model, const AttentionBlo
   shape.heads = row.heads;
   shape.key_width = share_of(whole.kv_heads, row.heads, whole.heads) * whole.head_dim;
   shape.index_width = whole.indexer.head_dim;
-  shape.index_heads = whole.indexer.heads;
+  shape.index_heads = share_of(whole.indexer.heads, row.heads, whole.heads);
   if (slab > Bytes(0)) {
     work.reference = reference_work(shape, slab);
     work.attention = work.indexer = Seconds(0);

@@ -9,6 +9,11 @@ namespace {
 constexpr double kOwnBytes = 2;    // of an element of the cache
 constexpr double kWideBytes = 4;   // FP32
 constexpr double kCopyPasses = 3;  // read, written, read
+// A score of a head is written by the product, read and written by scale and mask, read twice and
+// written by the softmax, and read by the product with values. One of an indexer's is written by
+// the product, read and written by scale, copy and mask, and read by the largest of a block.
+constexpr double kScorePasses = 9;
+constexpr double kIndexScorePasses = 8;
 
 double as_alone(double factor) { return factor > 0 ? factor : 1; }
 
@@ -49,7 +54,9 @@ ReferenceWork reference_work(const ReferenceShape& shape, Bytes slab) {
   work.slabs = attends + chooses;
   work.gathered = Bytes(cached * (pair + index) * kOwnBytes);
   work.converted = Bytes(cached * (attends * pair + chooses * index) * (kOwnBytes + kWideBytes));
-  work.expanded = Bytes(queries * keys * (pair + index) * kWideBytes * kCopyPasses);
+  const double scored = kScorePasses * static_cast<double>(shape.heads) +
+                        kIndexScorePasses * static_cast<double>(shape.index_heads);
+  work.expanded = Bytes(queries * keys * kWideBytes * ((pair + index) * kCopyPasses + scored));
   return work;
 }
 

@@ -98,7 +98,7 @@ TEST_F(AttentionBlockLaws, CopiesGrowWithPairsAndConversionsWithSlabs) {
   shape.index_heads = 4;
   const Bytes slab(512.0 * 1024 * 1024);
   const ReferenceWork once = reference_work(shape, slab);
-  EXPECT_DOUBLE_EQ(once.expanded.value(), 4.0 * 1024 * 1024 * 384 * 4 * 3);
+  EXPECT_DOUBLE_EQ(once.expanded.value(), 4.0 * 1024 * 1024 * 4 * (384 * 3 + 2 * 9 + 4 * 8));
   EXPECT_DOUBLE_EQ(once.gathered.value(), 4.0 * 1024 * 384 * 2);
   const ReferenceWork narrow = reference_work(shape, slab * 0.25);
   EXPECT_DOUBLE_EQ(narrow.expanded.value(), once.expanded.value());

@@ -1,5 +1,4 @@
-// Rules of a service: its router, and limits of a step that follow from the memory of a worker and
-// the lengths of a load.
+// Limits of a step that follow from the memory of a worker and the lengths of a load.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -7,16 +6,8 @@
 #include "hw/engines/tuned_limits.hpp"
 #include "hw/spec/shared/catalog.hpp"
 #include "model/app/serving/request/serve_parts.hpp"
-#include "model/base/errors.hpp"
 
 namespace foretell {
-
-Router parse_router(const std::string& name) {
-  if (name == "round-robin") return Router::kRoundRobin;
-  if (name == "least-loaded") return Router::kMinLoaded;
-  if (name == "prefix-aware") return Router::kPrefixAware;
-  throw unknown_name("router", name, {"round-robin", "least-loaded", "prefix-aware"});
-}
 
 std::int64_t floor_blocks(Bytes kv, Bytes per_token, std::int64_t block) {
   if (!(per_token > Bytes(0))) return std::int64_t{1} << 40;

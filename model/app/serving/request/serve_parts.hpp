@@ -24,9 +24,6 @@ std::vector<std::string> take_engine_set(Request& machine);
 // `engine_name` as typed.
 void take_kernels(const std::string& engine_name, const EngineSpec& engine, Request& machine);
 
-// UserError for an unknown name, with those that there are.
-Router parse_router(const std::string& name);
-
 // Whole blocks of `block` tokens in the memory for them; very many where tokens keep nothing.
 std::int64_t floor_blocks(Bytes kv, Bytes per_token, std::int64_t block);
 
