@@ -241,7 +241,8 @@ void AttentionBlockPredictor::refer(const ModelConfig& model, const AttentionBlo
   shape.queries = row.queries;
   shape.keys = row.keys;
   shape.heads = row.heads;
-  shape.key_width = share_of(whole.kv_heads, row.heads, whole.heads) * whole.head_dim;
+  shape.key_heads = share_of(whole.kv_heads, row.heads, whole.heads);
+  shape.key_width = shape.key_heads * whole.head_dim;
   shape.index_width = whole.indexer.head_dim;
   shape.index_heads = share_of(whole.indexer.heads, row.heads, whole.heads);
   if (slab > Bytes(0)) {

@@ -9,6 +9,9 @@ namespace {
 constexpr double kOwnBytes = 2;    // of an element of the cache
 constexpr double kWideBytes = 4;   // FP32
 constexpr double kCopyPasses = 3;  // read, written, read
+// Keys of several heads lie side by side: before a batched product takes them as matrices of a
+// query and a head, they are copied once more (torch.einsum).
+constexpr double kMergePasses = 2;
 // A score of a head is written by the product, read and written by scale and mask, read twice and
 // written by the softmax, and read by the product with values. One of an indexer's is written by
 // the product, read and written by scale, copy and mask, and read by the largest of a block.
@@ -56,7 +59,9 @@ ReferenceWork reference_work(const ReferenceShape& shape, Bytes slab) {
   work.converted = Bytes(cached * (attends * pair + chooses * index) * (kOwnBytes + kWideBytes));
   const double scored = kScorePasses * static_cast<double>(shape.heads) +
                         kIndexScorePasses * static_cast<double>(shape.index_heads);
-  work.expanded = Bytes(queries * keys * kWideBytes * ((pair + index) * kCopyPasses + scored));
+  const double merged = shape.key_heads > 1 ? pair * kMergePasses : 0;
+  work.expanded =
+      Bytes(queries * keys * kWideBytes * ((pair + index) * kCopyPasses + merged + scored));
   return work;
 }
 

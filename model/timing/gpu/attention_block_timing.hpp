@@ -36,6 +36,7 @@ struct ReferenceShape {
   std::int64_t queries = 1;  // of a sequence
   std::int64_t keys = 1;     // of a sequence, the queries included
   std::int64_t heads = 1;
+  std::int64_t key_heads = 1;
   std::int64_t key_width = 0;    // of keys; values are as wide
   std::int64_t index_width = 0;  // of keys of the indexer, which all its heads share
   std::int64_t index_heads = 0;

@@ -100,6 +100,11 @@ TEST_F(AttentionBlockLaws, CopiesGrowWithPairsAndConversionsWithSlabs) {
   const ReferenceWork once = reference_work(shape, slab);
   EXPECT_DOUBLE_EQ(once.expanded.value(), 4.0 * 1024 * 1024 * 4 * (384 * 3 + 2 * 9 + 4 * 8));
   EXPECT_DOUBLE_EQ(once.gathered.value(), 4.0 * 1024 * 384 * 2);
+  ReferenceShape merged = shape;
+  merged.key_heads = 2;
+  EXPECT_DOUBLE_EQ(reference_work(merged, slab).expanded.value() - once.expanded.value(),
+                   4.0 * 1024 * 1024 * 4 * 256 * 2)
+      << "keys and values of two heads are copied once more";
   const ReferenceWork narrow = reference_work(shape, slab * 0.25);
   EXPECT_DOUBLE_EQ(narrow.expanded.value(), once.expanded.value());
   EXPECT_GT(narrow.converted.value(), 3 * once.converted.value());
