@@ -67,11 +67,11 @@ std::vector<AttentionBlockFacts::Rule> AttentionBlockFacts::read_rules(const Nod
   std::vector<Rule> rules;
   for (const Node& node : root.required(section, "").items) {
     node.only_keys(
-        {"framework", "kind",         "phase",   "architecture", "fills",
-         "divides",   "widens",       "queries", "blocks_per_sm", "key",          "narrow_key",
-         "most_keys", "most_queries", "like",    "host_of",       "host_chooses", "host_more",
-         "attention", "narrow_cache", "indexer", "kernels",       "interval80",   "network",
-         "slab",      "pool",         "why",     "source"},
+        {"framework",    "kind",    "phase",         "architecture", "fills",      "divides",
+         "widens",       "queries", "blocks_per_sm", "key",          "narrow_key", "most_keys",
+         "most_queries", "like",    "host_of",       "host_chooses", "host_more",  "attention",
+         "narrow_cache", "indexer", "kernels",       "interval80",   "network",    "slab",
+         "pool",         "why",     "source"},
         section);
     Rule rule;
     rule.framework = node.required("framework", section).as_text("framework");

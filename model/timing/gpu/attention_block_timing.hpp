@@ -10,8 +10,8 @@
 // `reference`: some libraries attend by operators of a framework where they have no kernel.
 // TensorRT-LLM's for MiniMax-M3 (_torch/attention_backend/sparse/minimax_m3/backend.py, 1.3.0rc20)
 // puts the pages of keys together, converts them to FP32 for every slab of queries whose copies fit
-// a budget, and copies all keys, values and keys of the indexer for every query of it. Scores of all
-// pairs are FP32, and each operator on them reads and writes them all.
+// a budget, and copies all keys, values and keys of the indexer for every query of it. Scores of
+// all pairs are FP32, and each operator on them reads and writes them all.
 #pragma once
 
 #include <cstdint>
