@@ -23,6 +23,12 @@ std::vector<std::string> words_or_any(const Node& node, const char* key) {
   return item_texts(*found, key);
 }
 
+template <class Q>
+Q quantity_or_none(const Node& node, const char* key) {
+  const Node* found = node.find(key);
+  return found == nullptr ? Q(0) : Q(quantity_at(*found, key, dimension_of<Q>::value));
+}
+
 double number_or_none(const Node& node, const char* key) {
   const Node* found = node.find(key);
   return found == nullptr ? 0 : number_at(*found, key);
@@ -81,8 +87,7 @@ std::vector<AttentionBlockFacts::Rule> AttentionBlockFacts::read_rules(const Nod
     rule.stand_in.library = text_or_none(node, "like");
     rule.stand_in.host_of = text_or_none(node, "host_of");
     rule.stand_in.host_chooses = text_or_none(node, "host_chooses") != "no";
-    if (const Node* more = node.find("host_more"))
-      rule.stand_in.host_more = parse_quantity<Seconds>(more->as_text("host_more"));
+    rule.stand_in.host_more = quantity_or_none<Seconds>(node, "host_more");
     rule.stand_in.attention = number_or_none(node, "attention");
     rule.stand_in.narrow_cache = number_or_none(node, "narrow_cache");
     rule.stand_in.indexer = number_or_none(node, "indexer");
@@ -98,10 +103,9 @@ std::vector<AttentionBlockFacts::Rule> AttentionBlockFacts::read_rules(const Nod
     rule.choice.fills = text_or_none(node, "fills") == "yes";
     rule.choice.widens = text_or_none(node, "widens") == "yes";
     rule.choice.divides = text_or_none(node, "divides") != "no";
-    if (const Node* key = node.find("key")) {
-      rule.walk.key = parse_quantity<Cycles>(key->as_text("key"));
-      if (const Node* narrow = node.find("narrow_key"))
-        rule.walk.narrow_key = parse_quantity<Cycles>(narrow->as_text("narrow_key"));
+    rule.walk.key = quantity_or_none<Cycles>(node, "key");
+    rule.walk.narrow_key = quantity_or_none<Cycles>(node, "narrow_key");
+    if (rule.walk.key > Cycles(0)) {
       rule.walk.queries = node.required("queries", section).as_integer("queries", 1, kMostKeys);
       rule.walk.blocks_per_sm = static_cast<int>(
           node.required("blocks_per_sm", section).as_integer("blocks_per_sm", 1, kMostBlocks));
@@ -112,8 +116,7 @@ std::vector<AttentionBlockFacts::Rule> AttentionBlockFacts::read_rules(const Nod
     if (const Node* queries = node.find("most_queries")) {
       rule.most_queries = queries->as_integer("most_queries", 1, kMostKeys);
     }
-    if (const Node* slab = node.find("slab"))
-      rule.slab = parse_quantity<Bytes>(slab->as_text("slab"));
+    rule.slab = quantity_or_none<Bytes>(node, "slab");
     rule.pool = number_or_none(node, "pool");
     rules.push_back(std::move(rule));
   }
