@@ -129,7 +129,7 @@ TEST(AttentionTiming, UniformTilesAreWavesTimesABlock) {
   const double clock = h100().clock.boost.value();
   const double rate = 0.8 * 989.4e12 / h100().sms;
   const double block = 1000 / clock +
-                       20 * (4.0 * 128 * 64 * 128 / rate + 128 * 64 / 64 * 2 / clock) +
+                       20 * (4.0 * 128 * 64 * 128 / rate + 128.0 * 64 / 64 * 2 / clock) +
                        ((128 + 128) * 2 + 128 * 2) * 128 / (40 * clock);
   EXPECT_NEAR(kernel.ctas[0].duration.value(), block, 1e-12);
   const double waves = std::ceil(16 * 32 * 10 / static_cast<double>(h100().sms));
