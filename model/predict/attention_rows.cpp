@@ -92,11 +92,16 @@ const AttentionRowPredictor::Kernels& AttentionRowPredictor::kernels_of(const At
   const AttentionType type = attention_type(row.dtype, row.cache_dtype);
   check_type(gpu, type);
   if (!factors_.knows(table)) check_framework(row.framework);
-  const ChosenAttentionFactors chosen = choose_attention(
+  ChosenAttentionFactors chosen = choose_attention(
       factors_, gpu, attention_tables(gpu.architecture, row.framework, type, row.shape));
+  const AttentionLibrary library = library_of_call(gpu.architecture, table, chosen.table);
+  const std::string write = table_of_cache_write(library, type, row.shape.phase);
+  if (!write.empty() && chosen.factors.prepare_block == Cycles(0)) {
+    chosen.factors.prepare_block = choose_attention(factors_, gpu, {write}).factors.prepare_block;
+  }
   const bool borrowed = chosen.device != gpu.id || chosen.table != table;
   const Kernels kernels{gpu,
-                        library_of_table(gpu.architecture, chosen.table),
+                        library,
                         type,
                         chosen.factors,
                         chosen.interval_low,

@@ -85,6 +85,9 @@ void fields(FieldList& list, GpuArchitecture& architecture) {
   list.count(
       "asynchronous_products", architecture.asynchronous_products, one,
       "1: the matrix pipe reads operands from shared memory itself, and threads do not wait.");
+  list.value("register_products", architecture.register_products, {0.001, 1},
+             "Share of the dense rate that products whose operands threads load into registers "
+             "(mma.sync) can reach.");
   list.count("scales_blocks", architecture.scales_blocks, one,
              "1: the matrix pipe applies the scales of blocks.");
   list.count("narrow_along_depth", architecture.narrow_along_depth, one,

@@ -24,11 +24,13 @@ struct GpuArchitecture {
   int tensor_memory_accelerator = 0;  // a unit that copies tiles into shared memory
   int tensor_memory = 0;              // sums of the matrix pipe in a memory of their own
   int asynchronous_products = 0;      // the matrix pipe reads shared memory itself; no thread waits
-  int scales_blocks = 0;              // the matrix pipe applies the scales of blocks
-  int narrow_along_depth = 0;         // operands of 8 bits are multiplied along the depth only
-  double l2_port = 0;                 // bytes that an SM takes from L2 in a cycle
-  double shared_port = 0;             // bytes that an SM takes from shared memory in a cycle
-  double exponentials = 0;            // of an SM in a cycle
+  // Share of the dense rate that products whose operands threads load into registers can reach.
+  double register_products = 1;
+  int scales_blocks = 0;       // the matrix pipe applies the scales of blocks
+  int narrow_along_depth = 0;  // operands of 8 bits are multiplied along the depth only
+  double l2_port = 0;          // bytes that an SM takes from L2 in a cycle
+  double shared_port = 0;      // bytes that an SM takes from shared memory in a cycle
+  double exponentials = 0;     // of an SM in a cycle
 };
 
 void fields(FieldList& list, GpuArchitecture& architecture);

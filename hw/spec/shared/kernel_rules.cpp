@@ -168,6 +168,20 @@ void RuleReader::number(const char* key, double& value) {
   if (value < 0) refuse(*found, at(key), "is below 0");
 }
 
+void RuleReader::numbers(const char* key, std::vector<double>& values) {
+  const Node* found = node(key);
+  if (found == nullptr) return;
+  values.clear();
+  for (const Node& item : found->items) {
+    const double value = number_at(item, at(key));
+    if (!(value > (values.empty() ? 0 : values.back()))) {
+      refuse(item, at(key), "is not above the one before it");
+    }
+    values.push_back(value);
+  }
+  if (values.empty()) refuse(*found, at(key), "is no list of numbers such as [64, 128, 256]");
+}
+
 void RuleReader::whole(const char* key, std::int64_t& value) {
   if (const Node* found = node(key)) value = found->as_integer(at(key), 0, kMaxWhole);
 }

@@ -70,7 +70,8 @@ class RuleReader {
   RuleReader(const Node& rule, std::string path, std::vector<std::string> known = {"when"})
       : rule_(rule), path_(std::move(path)), known_(std::move(known)) {}
 
-  void number(const char* key, double& value);  // above or equal to 0
+  void number(const char* key, double& value);                 // above or equal to 0
+  void numbers(const char* key, std::vector<double>& values);  // a list, ascending, above 0
   void whole(const char* key, int& value);
   void whole(const char* key, std::int64_t& value);
   void flag(const char* key, bool& value);  // yes, no

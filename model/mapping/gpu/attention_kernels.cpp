@@ -149,9 +149,15 @@ AttentionKernels::Chosen AttentionKernels::choose(const std::string& framework,
       tables_for(device_.architecture, framework, as_measured(type), shape);
   if (const auto fitted = factors_.attention(tables)) {
     Chosen chosen{fitted->factors,
-                  library_of_table(device_.architecture, fitted->table),
+                  library_of_call(device_.architecture, tables.front(), fitted->table),
                   "",
                   {fitted->interval_low, fitted->interval_high}};
+    const std::string write = table_of_cache_write(chosen.library, type, shape.phase);
+    if (!write.empty() && chosen.factors.prepare_block == Cycles(0)) {
+      if (const auto other = factors_.attention({write})) {
+        chosen.factors.prepare_block = other->factors.prepare_block;
+      }
+    }
     if (fitted->device != device_.id || fitted->table != tables.front()) {
       chosen.note = "attention: factors of " + fitted->table + " on " + fitted->device;
     }

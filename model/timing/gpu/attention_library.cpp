@@ -52,6 +52,8 @@ void read_library_rule(const Node& rule, AttentionLibrary& library) {
   RuleReader reader(rule, "attention");
   reader.text("tiles", library.tiles);
   reader.flag("paired", library.paired);
+  reader.flag("register_products", library.register_products);
+  reader.numbers("head_widths", library.head_widths);
   reader.flag("one_stage", library.one_stage);
   reader.flag("longest_first", library.longest_first);
   reader.flag("packs_queries", library.packs_queries);
@@ -71,6 +73,7 @@ void read_library_rule(const Node& rule, AttentionLibrary& library) {
                {"split_and_rotate", static_cast<int>(Prepare::kSplitAndRotate)}},
               prepare);
   library.prepare = static_cast<Prepare>(prepare);
+  reader.text("narrow_cache_like", library.narrow_cache_like);
   reader.number("max_split", library.max_split);
   reader.flag("skips_window", library.skips_window);
   reader.flag("one_token_packs", library.one_token_packs);
@@ -248,6 +251,8 @@ AttentionSplit one_wave_split(const AttentionLibrary& library, const AttentionSh
   return {parts, parts > 1};
 }
 
+std::string kernels_of(const std::string& table) { return table.substr(0, table.find(' ')); }
+
 std::string before_dash(const std::string& kernels) { return kernels.substr(0, kernels.find('-')); }
 
 }  // namespace
@@ -273,6 +278,13 @@ AttentionLibrary attention_library(const std::string& architecture, const std::s
     }
   }
   return library;
+}
+
+double padded_width(const AttentionLibrary& library, double width) {
+  const std::vector<double>& widths = library.head_widths;
+  const auto next = std::lower_bound(widths.begin(), widths.end(), width);
+  if (next != widths.end()) return *next;
+  return std::ceil(width / library.shapes.smallest_tile) * library.shapes.smallest_tile;
 }
 
 AttentionTile attention_tile(const AttentionLibrary& library, const AttentionType& type,
@@ -354,7 +366,23 @@ std::vector<std::string> attention_tables(const std::string& architecture,
 }
 
 AttentionLibrary library_of_table(const std::string& architecture, const std::string& table) {
-  return attention_library(architecture, table.substr(0, table.find(' ')));
+  return attention_library(architecture, kernels_of(table));
+}
+
+AttentionLibrary library_of_call(const std::string& architecture, const std::string& asked,
+                                 const std::string& found) {
+  if (before_dash(kernels_of(asked)) == before_dash(kernels_of(found))) {
+    AttentionLibrary own = library_of_table(architecture, asked);
+    if (own.register_products) return own;
+  }
+  return library_of_table(architecture, found);
+}
+
+std::string table_of_cache_write(const AttentionLibrary& library, const AttentionType& type,
+                                 AttentionPhase phase) {
+  const bool writes = phase == AttentionPhase::kContext && type.key_bytes < 2;
+  if (!writes || library.narrow_cache_like.empty()) return "";
+  return library.narrow_cache_like + " context bf16 bf16";
 }
 
 }  // namespace foretell

@@ -48,13 +48,20 @@ struct AttentionLibrary {
   // What goes ahead of a prompt: nothing, keys and values into the cache, or the splitting of
   // queries, keys and values, their rotation and the cache.
   enum class Prepare { kNone, kCacheWrite, kSplitAndRotate };
-  std::string tiles = "plain";  // a table of tiles of hw/kernels/
-  bool paired = false;          // two tiles of queries take turns, their sums in tensor memory
-  bool one_stage = false;       // a thread block loads, waits and computes in turn
+  std::string tiles = "plain";     // a table of tiles of hw/kernels/
+  bool paired = false;             // two tiles of queries take turns, their sums in tensor memory
+  bool register_products = false;  // threads load the operands of products (mma.sync)
+  // Of heads that kernels are compiled for: narrower heads are padded to the next. Empty, or wider
+  // ones: a multiple of what the matrix pipe takes at least.
+  std::vector<double> head_widths;
+  bool one_stage = false;  // a thread block loads, waits and computes in turn
   bool longest_first = false;
   bool packs_queries = false;  // all heads that share keys in one tile
   Split split = Split::kFastest;
   Prepare prepare = Prepare::kCacheWrite;
+  // Prompts: whose kernel, a thread block for each token, a cache in 8 bits is written like; "": as
+  // the rows that were fitted to say.
+  std::string narrow_cache_like;
   double max_split = 128;        // parts of a sequence, where the rule knows no other limit
   bool skips_window = true;      // prompts: keys outside the window are not walked
   bool one_token_packs = false;  // prompts of one token go to the kernel for tokens
@@ -88,6 +95,9 @@ AttentionLibrary attention_library(const std::string& architecture, const std::s
 AttentionTile attention_tile(const AttentionLibrary& library, const AttentionType& type,
                              const AttentionShape& shape);
 
+// Columns of a head of `width` in products and in shared memory.
+double padded_width(const AttentionLibrary& library, double width);
+
 // Whether a thread block serves all query heads that share keys.
 bool packs_queries(const AttentionLibrary& library, const AttentionShape& shape);
 
@@ -103,6 +113,10 @@ struct AttentionSplit {
 AttentionSplit attention_split(const AttentionLibrary& library, const AttentionType& type,
                                const AttentionShape& shape, double sms);
 
+// The table whose `prepare_block` holds where that of a call knows none; "" where none stands in.
+std::string table_of_cache_write(const AttentionLibrary& library, const AttentionType& type,
+                                 AttentionPhase phase);
+
 // "context", "encoder", "generation".
 std::string_view to_string(AttentionPhase phase);
 
@@ -114,5 +128,10 @@ std::vector<std::string> attention_tables(const std::string& architecture,
                                           const AttentionShape& shape);
 // The library of the kernels of such a table.
 AttentionLibrary library_of_table(const std::string& architecture, const std::string& table);
+
+// The form of a call of `asked` with the factors of `found`: that which those were fitted with,
+// unless kernels of the same library multiply from registers and those of `found` do not.
+AttentionLibrary library_of_call(const std::string& architecture, const std::string& asked,
+                                 const std::string& found);
 
 }  // namespace foretell

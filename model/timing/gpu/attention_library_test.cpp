@@ -119,6 +119,69 @@ TEST(AttentionLibrary, TilesFollowTheWidthOfAHead) {
   EXPECT_EQ(tile("ampere", "trtllm", 128, bf16).keys, 64);
 }
 
+TEST(AttentionLibrary, HeadsArePaddedToTheWidthsThatKernelsAreCompiledFor) {
+  const auto padded = [](const char* architecture, const char* kernels, double width) {
+    return padded_width(attention_library(architecture, kernels), width);
+  };
+  EXPECT_EQ(padded("hopper", "trtllm", 72), 128);   // the next power of two …
+  EXPECT_EQ(padded("hopper", "trtllm", 160), 192);  // … or a multiple of 64, if that is less
+  EXPECT_EQ(padded("ampere", "trtllm", 160), 256);
+  EXPECT_EQ(padded("hopper", "vllm", 72), 96);
+  EXPECT_EQ(padded("hopper", "vllm", 96), 96);
+  EXPECT_EQ(padded("hopper", "vllm", 32), 64);
+  EXPECT_EQ(padded("ampere", "sglang", 32), 32);
+  EXPECT_EQ(padded("hopper", "vllm", 500), 512);  // wider than any: what the pipe takes at least
+  EXPECT_EQ(padded("blackwell", "vllm", 72), 80);
+}
+
+// FlashAttention 3 of serving engines: one group of warps for few rows of 64 or 128 columns.
+TEST(AttentionLibrary, FewRowsTakeASmallTile) {
+  const auto rows = [](std::int64_t width, std::int64_t tokens, std::int64_t window) {
+    AttentionShape shape = shape_of(AttentionPhase::kContext, 1, tokens, 8, 4);
+    shape.head_dim = width;
+    shape.window = window;
+    return attention_tile(attention_library("hopper", "vllm"), {}, shape).rows;
+  };
+  EXPECT_EQ(rows(64, 32, 0), 64);
+  EXPECT_EQ(rows(64, 33, 0), 192);  // two heads of queries to one of keys: 66 rows
+  EXPECT_EQ(rows(64, 32, 128), 192);
+  EXPECT_EQ(rows(72, 32, 0), 192);
+  EXPECT_EQ(rows(128, 32, 0), 64);
+}
+
+// No kernel for tensor memory: those that load operands into registers, also with the factors of
+// the library's other kernels on another chip.
+TEST(AttentionLibrary, HeadsOf72MultiplyFromRegistersOnBlackwell) {
+  AttentionShape shape = shape_of(AttentionPhase::kEncoder, 1, 4096, 16, 16);
+  shape.head_dim = 72;
+  const std::vector<std::string> tables = attention_tables("blackwell", "trtllm", {}, shape);
+  EXPECT_EQ(tables.front(), "trtllm-mma encoder bf16 bf16");
+  EXPECT_EQ(attention_tables("hopper", "trtllm", {}, shape).front(), "trtllm encoder bf16 bf16");
+  const auto of_call = [&](const std::string& asked, const std::string& found) {
+    return library_of_call("blackwell", asked, found);
+  };
+  const AttentionLibrary own = of_call(tables.front(), "trtllm encoder bf16 bf16");
+  EXPECT_TRUE(own.register_products);
+  EXPECT_FALSE(own.paired);
+  EXPECT_EQ(padded_width(own, 72), 128);
+  EXPECT_FALSE(of_call(tables.front(), "vllm encoder bf16 bf16").register_products);
+  EXPECT_TRUE(of_call("trtllm encoder bf16 bf16", "trtllm encoder bf16 bf16").paired);
+}
+
+TEST(AttentionLibrary, ACacheOf8BitsIsWrittenTokenByTokenOnBlackwell) {
+  const AttentionType bf16;
+  const AttentionType fp8{"fp8", 1, 1};
+  const auto table = [](const char* architecture, const char* kernels, const AttentionType& type,
+                        AttentionPhase phase) {
+    return table_of_cache_write(attention_library(architecture, kernels), type, phase);
+  };
+  EXPECT_EQ(table("blackwell", "sglang", fp8, AttentionPhase::kContext), "vllm context bf16 bf16");
+  EXPECT_EQ(table("blackwell", "sglang", bf16, AttentionPhase::kContext), "");
+  EXPECT_EQ(table("blackwell", "sglang", fp8, AttentionPhase::kGeneration), "");
+  EXPECT_EQ(table("hopper", "sglang", fp8, AttentionPhase::kContext), "");
+  EXPECT_EQ(table("blackwell", "trtllm", fp8, AttentionPhase::kContext), "");
+}
+
 TEST(AttentionLibrary, WideHeadsWithACacheOfAnotherTypeHaveKernelsOfTheirOwnOnBlackwell) {
   const AttentionType mixed{"bf16", 2, 1};
   AttentionShape shape = shape_of(AttentionPhase::kContext, 1, 4096, 8, 2);

@@ -99,7 +99,7 @@ class Call {
         share_(heads_ / key_heads_),
         window_(static_cast<double>(shape.window)),
         width_(static_cast<double>(shape.head_dim)),
-        depth_(std::ceil(width_ / library_.shapes.smallest_tile) * library_.shapes.smallest_tile),
+        depth_(padded_width(library, width_)),
         phase_(shape.phase),
         sms_(device.sms),
         clock_(device.clock.boost.value()) {}
@@ -114,6 +114,12 @@ class Call {
     return seconds(factors_.split) + parts * seconds(factors_.part);
   }
   double sm_rate(BytesPerCycle feed) const { return feed.value() * clock_; }
+  // FLOP per second of an SM that the instructions of the kernel can reach.
+  double product_rate() const {
+    const double share =
+        library_.register_products ? gpu_architecture(device_.architecture).register_products : 1;
+    return share * dense_rate(device_, type_.rate).value() / sms_;
+  }
   // Share of data of such a size that has left L2 since the call before.
   double missing(double bytes) const {
     const double capacity = factors_.l2_share * device_.l2.capacity.value();
@@ -204,7 +210,7 @@ Kernel Call::context() const {
   const double rows = queries_ * packed_heads;
   const auto tiles = static_cast<std::int64_t>(std::ceil(rows / tile.rows));
   const double scores = tile.rows * tile.keys;
-  const double rate = factors_.mma_efficiency * dense_rate(device_, type_.rate).value() / sms_;
+  const double rate = factors_.mma_efficiency * product_rate();
   const double products = 4 * scores * depth_ / rate;
   const double softmax = scores / kScoresAtOnce * seconds(factors_.score);
   const double masked = scores / kScoresAtOnce * seconds(factors_.masked_score);
@@ -296,7 +302,7 @@ int Call::blocks_per_sm() const {
 // softmax of them.
 double Call::whole_step() const {
   const double scores = library_.step_rows * library_.shapes.keys_of_step;
-  const double rate = device_.reachable_rate * dense_rate(device_, type_.rate).value() / sms_;
+  const double rate = device_.reachable_rate * product_rate();
   return 4 * scores * depth_ / rate +
          scores / kScoresAtOnce * seconds(whole_softmax(device_, factors_.common));
 }

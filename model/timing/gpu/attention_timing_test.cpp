@@ -327,5 +327,27 @@ TEST(AttentionTiming, TheTilesOfTheLibrariesFitTheChipsThatWereMeasured) {
   }
 }
 
+// Products alone, in steady state: as long as the share that mma.sync reaches says, and as long for
+// every width up to the one that the kernel is compiled for.
+TEST(Attention, ProductsFromRegistersTakeTheirShareOfTheRate) {
+  AttentionFactors factors;
+  factors.dram_efficiency = 1;
+  factors.stages_ahead = kAllAhead;
+  factors.l2_share = 1;
+  factors.l2_feed = factors.sm_feed = BytesPerCycle(1e6);
+  factors.mma_efficiency = 1;
+  AttentionShape shape = prompt(1, 4096);
+  shape.phase = AttentionPhase::kEncoder;
+  const auto time = [&](bool from_registers, std::int64_t width) {
+    AttentionLibrary library = attention_library("hopper", "trtllm");
+    library.register_products = from_registers;
+    shape.head_dim = width;
+    return program_time(attention_program(h100(), library, {}, factors, shape), h100()).value();
+  };
+  EXPECT_NEAR(time(false, 128) / time(true, 128), 0.63, 1e-3);
+  EXPECT_NEAR(time(false, 72), time(false, 128), 1e-3 * time(false, 128));
+  EXPECT_NEAR(time(false, 64), 0.5 * time(false, 128), 1e-3 * time(false, 128));
+}
+
 }  // namespace
 }  // namespace foretell
