@@ -284,8 +284,10 @@ ModelConfig parse_model_config(const std::string& text, const std::string& name,
   if (fields.has("published_as")) config.published_as = fields.text("published_as");
   config.also_called = fields.texts("also_called");
   const std::vector<std::string> architectures = fields.texts("architectures");
-  if (architectures.size() > 1)
-    fields.problem("architectures", "names more than one class: keep one");
+  if (architectures.size() > 1) {
+    config.notes.push_back("architectures: names " + join(architectures, ", ") +
+                           "; the first is taken");
+  }
   fields.check();
   if (!architectures.empty()) config.architecture = architectures.front();
   // The diffusers library calls it so.

@@ -202,6 +202,21 @@ std::vector<std::int64_t> PartsReader::sparse_by_step() {
   return sparse;
 }
 
+std::vector<std::int64_t> PartsReader::sparse_by_words(std::string_view key,
+                                                       std::vector<std::int64_t> otherwise) {
+  const std::vector<std::string> words = fields_.texts(key);
+  if (words.empty() || !names_layers(key, words.size())) return otherwise;
+  for (std::size_t i = 0; i < otherwise.size(); ++i) {
+    if (words[i] != "sparse" && words[i] != "dense") {
+      fields_.problem(key,
+                      unknown_name("kind of layer", words[i], {"sparse", "dense"}).what());
+      break;
+    }
+    otherwise[i] = words[i] == "sparse" ? 1 : 0;
+  }
+  return otherwise;
+}
+
 void PartsReader::set_listed(std::string_view key, std::int64_t flag,
                              std::vector<std::int64_t>* flags) {
   for (const std::int64_t layer : fields_.integers(key)) {
