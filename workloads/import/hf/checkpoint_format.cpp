@@ -137,10 +137,10 @@ void read_groups(JsonFields& fields, JsonFields& config, ModelConfig* model) {
   read_group(fields, chosen, &model->checkpoint);
   if (words.size() < 2) return;
   model->checkpoint.experts_only = experts;
-  model->notes.push_back("quantization_config: config_groups have several formats; " +
-                         model->checkpoint.name +
-                         (experts ? ", that of the experts, is taken for these and BF16 for the others"
-                                  : " is taken for all"));
+  model->notes.push_back(
+      "quantization_config: config_groups have several formats; " + model->checkpoint.name +
+      (experts ? ", that of the experts, is taken for these and BF16 for the others"
+               : " is taken for all"));
 }
 
 // From a table of modules and formats, that of the experts or else of most.
@@ -287,7 +287,10 @@ void read_weights_word(JsonFields& fields, JsonFields& config, CheckpointFormat*
 
 void read_one(JsonFields& fields, JsonFields& config, ModelConfig* model) {
   CheckpointFormat& checkpoint = model->checkpoint;
+  const bool stated = config.has("quant_method") || config.has("quant_algo");
+  const std::size_t problems = config.problems();
   const std::string method = to_lower(config.text_or("quant_method", "modelopt"));
+  if (config.problems() > problems) return;  // it is no text
   std::string words = method + " " + config.text_or("quant_algo", "") + " " +
                       (config.is_text("format") ? config.text("format") : "");
   if (config.is_object("config_groups") && !config.has("quant_algo")) {
@@ -320,12 +323,13 @@ void read_one(JsonFields& fields, JsonFields& config, ModelConfig* model) {
   } else if (const FormatName* format = format_of(words)) {
     take(*format, &checkpoint);
   } else {
+    const std::vector<std::string> known = {
+        "fp8",          "mxfp4",      "modelopt", "compressed-tensors", "gptq", "awq",
+        "bitsandbytes", "fbgemm_fp8", "quark",    "auto-round",         "hqq",  "torchao",
+        "eetq",         "quanto"};
     fields.problem("quantization_config",
-                   unknown_name("quantisation", method,
-                                {"fp8", "mxfp4", "modelopt", "compressed-tensors", "gptq", "awq",
-                                 "bitsandbytes", "fbgemm_fp8", "quark", "auto-round", "hqq",
-                                 "torchao", "eetq", "quanto"})
-                       .what());
+                   stated ? unknown_name("quantisation", method, known).what()
+                          : "states no quant_method; there are: " + join(known, ", "));
     return;
   }
   if (is_square(config, "weight_block_size") || mentions({to_lower(words)}, "fp8_pb"))
@@ -356,7 +360,8 @@ void read_checkpoint_format(JsonFields& fields, ModelConfig* config) {
     read_one(fields, inner, config);
     fields.take_problems(inner);
   }
-  if (fields.is_text("expert_dtype") && fields.text("expert_dtype") == "fp4") {
+  const bool has_own = checkpoint.experts_only;  // a group of config_groups says more of them
+  if (!has_own && fields.is_text("expert_dtype") && fields.text("expert_dtype") == "fp4") {
     checkpoint.dtype = "mxfp4-weights";
     checkpoint.name = "MXFP4 experts";
     checkpoint.experts_only = true;

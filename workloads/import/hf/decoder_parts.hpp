@@ -100,7 +100,7 @@ struct FeedForwardPart {
   std::int64_t shared_intermediate = 0;  // of all shared experts together; 0: none
   bool shared_gate = false;              // one number per token that scales their result
   bool dense_beside = false;             // a dense network works beside the experts
-  bool reads_layer_input = false;  // these read what the layer does, not what attention gave
+  bool reads_layer_input = false;        // these read what the layer does, not what attention gave
   std::int64_t idle_experts = 0;  // of the router's choice, those that give back what they get
   bool cuts_gates = false;        // gates below a quantile of their token become 0
   std::int64_t adapter_rank = 0;  // of low-rank matrices beside shared ones; 0: none

@@ -60,7 +60,8 @@ TensorId place_scores(BlockBuilder* block, const EncoderInputs& inputs, TensorId
                      {{"function", std::string("GatherElements")}, {"shape", pairs}});
   };
   TensorId sum = kNoId;
-  if (form.word_to_place) sum = chosen("attention.word_to_place", q, places("key", config.key_bias));
+  if (form.word_to_place)
+    sum = chosen("attention.word_to_place", q, places("key", config.key_bias));
   if (form.place_to_word) {
     const TensorId turned = block->op("attention.place_to_word.turn", "Transpose",
                                       {chosen("attention.place_to_word", k, places("query"))},

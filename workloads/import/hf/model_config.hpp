@@ -236,9 +236,9 @@ struct ModelConfig {
   bool attention_bias = true;  // of the output projection
   bool ffn_bias = true;
   bool ffn_input_bias = true;  // of its first matrices, where ffn_bias is on (encoders)
-  bool head_bias = false;  // of the vocabulary logits
-  bool qk_norm = false;    // queries and keys are normalised per head
-  bool gated_ffn = false;  // activation(gate) * up instead of activation(up)
+  bool head_bias = false;      // of the vocabulary logits
+  bool qk_norm = false;        // queries and keys are normalised per head
+  bool gated_ffn = false;      // activation(gate) * up instead of activation(up)
   bool embedding_norm = false;
   std::int64_t experts = 0;  // feed-forward networks per block; 0: one, without routing
   std::int64_t experts_per_token = 0;

@@ -162,6 +162,11 @@ void read_minimax_m2(JsonFields& fields, ModelConfig* config) {
   part.router.bias = fields.flag_or("use_routing_bias", true);
   part.shared_intermediate = fields.count_or("shared_intermediate_size", kMaxWidth, 0);
   reader.spread_experts(part, reader.sparse_from(0, 1));
+  const std::vector<std::int64_t> softmax = fields.integers("attn_type_list");
+  if (std::find(softmax.begin(), softmax.end(), 0) != softmax.end()) {
+    fields.problem("attn_type_list",
+                   "holds 0, linear attention, which minimax_m1 has; only 1 can be imported here");
+  }
   if (fields.flag_or("use_mtp", false)) {
     reader.draft_layers({"num_mtp_modules"});
     config->parts_of_decoder.draft_layers *=

@@ -134,9 +134,11 @@ void read_dbrx(JsonFields& fields, ModelConfig* config) {
   config->kv_heads = attention.size_or("kv_n_heads", kMaxHeads, 1);
   for (LayerPart& part : reader.layers()) part.mixer.kv_heads = config->kv_heads;
   reader.read_rotation();
+  const std::size_t notes = config->notes.size();
   PartsReader inner(ffn, config,
                     {config->hidden, config->layers, config->heads, config->kv_heads,
                      config->head_dim, 1, config->vocab, config->max_seq_len});
+  config->notes.resize(notes);  // its sizes are those of the file
   for (LayerPart& part : inner.layers()) part.mixer.rotary_dim = config->head_dim;
   inner.spread_experts(inner.experts({{"moe_num_experts"}, {"moe_top_k"}, {"ffn_hidden_size"}}),
                        inner.sparse_from(0, 1));
@@ -186,8 +188,8 @@ void read_laguna(JsonFields& fields, ModelConfig* config) {
   PartsReader reader(fields, config);
   reader.norm_heads();
   const std::vector<std::int64_t> heads = fields.integers("num_attention_heads_per_layer");
-  const bool counts = !heads.empty() &&
-                      reader.names_layers("num_attention_heads_per_layer", heads.size());
+  const bool counts =
+      !heads.empty() && reader.names_layers("num_attention_heads_per_layer", heads.size());
   const bool wide = fields.is_text("gating") && fields.text("gating") == "per-element";
   const bool gates = fields.is_text("gating") || fields.flag_or("gating", true);
   for (std::size_t i = 0; i < reader.layers().size(); ++i) {
@@ -195,9 +197,9 @@ void read_laguna(JsonFields& fields, ModelConfig* config) {
     if (counts) mixer.heads = heads[i];
     if (gates) mixer.gate_columns = wide ? mixer.value_dim : 1;
     if (mixer.heads >= 1 && mixer.heads <= kMaxHeads) continue;
-    return fields.problem("num_attention_heads_per_layer",
-                          "holds " + std::to_string(mixer.heads) + "; entries are from 1 to " +
-                              std::to_string(kMaxHeads));
+    return fields.problem("num_attention_heads_per_layer", "holds " + std::to_string(mixer.heads) +
+                                                               "; entries are from 1 to " +
+                                                               std::to_string(kMaxHeads));
   }
   reader.read_rotation();
   reader.read_windows(no_window, 1);

@@ -172,8 +172,8 @@ void read_recurrent_gemma(JsonFields& fields, ModelConfig* config) {
   scan.chunk = 1;  // one token after the other
   if (scan.gate_block * config->heads != scan.heads) {
     fields.problem("lru_width", "contradiction: " + std::to_string(scan.heads) +
-                                    " columns do not divide into " +
-                                    std::to_string(config->heads) + " blocks of gates");
+                                    " columns do not divide into " + std::to_string(config->heads) +
+                                    " blocks of gates");
   }
   std::vector<std::string> kinds = fields.texts("block_types");
   if (kinds.empty()) kinds = {"recurrent", "recurrent", "attention"};
@@ -181,8 +181,8 @@ void read_recurrent_gemma(JsonFields& fields, ModelConfig* config) {
   for (std::size_t i = 0; i < reader.layers().size(); ++i) {
     const std::string& kind = kinds[i % kinds.size()];
     if (kind != "recurrent" && kind != "attention") {
-      return fields.problem(
-          "block_types", unknown_name("kind of block", kind, {"recurrent", "attention"}).what());
+      return fields.problem("block_types",
+                            unknown_name("kind of block", kind, {"recurrent", "attention"}).what());
     }
     LayerPart& part = reader.layer(i);
     part.mixer.window = window;

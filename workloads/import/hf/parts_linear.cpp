@@ -171,8 +171,8 @@ class LinearMixer {
     return context_.row_linear("mixer.output", out, context_.config->hidden, false, kept_);
   }
 
-  // RG-LRU (arXiv 2402.19427): the state of a channel is one number; what it forgets and takes in is
-  // said by gates of blocks of channels, and another branch multiplies what is read of it.
+  // RG-LRU (arXiv 2402.19427): the state of a channel is one number; what it forgets and takes in
+  // is said by gates of blocks of channels, and another branch multiplies what is read of it.
   TensorId gated_channels() {
     const std::int64_t channels = value_columns();
     const auto wide = [&](const std::string& name) {
@@ -184,8 +184,7 @@ class LinearMixer {
     const std::int64_t blocks = std::max<std::int64_t>(1, channels / part_.gate_block);
     const std::int64_t width = channels / blocks;
     const auto gate = [&](const std::string& name) {
-      const TensorId weight =
-          block_.weight("mixer." + name + ".weight", {blocks, width, width});
+      const TensorId weight = block_.weight("mixer." + name + ".weight", {blocks, width, width});
       block_.graph().keep(weight);
       const TensorId made = block_.merge_heads(
           "mixer." + name, block_.op("mixer." + name, "MatMul",
@@ -198,9 +197,9 @@ class LinearMixer {
         block_.op("mixer.decay", "Elementwise",
                   {gate("forget"), block_.weight("mixer.decay.log", {channels})},
                   {{"function", std::string("Softplus")}});
-    const TensorId result = scan(
-        heads_of("query", side, part_.heads), heads_of("key", gate("take"), part_.heads),
-        heads_of("value", in, part_.heads), {forget});
+    const TensorId result =
+        scan(heads_of("query", side, part_.heads), heads_of("key", gate("take"), part_.heads),
+             heads_of("value", in, part_.heads), {forget});
     return context_.row_linear("mixer.output", result, context_.config->hidden, true, kept_);
   }
 

@@ -161,7 +161,8 @@ TowerConfig siglip_tower(JsonFields& fields) {
   return tower_with_defaults(fields, {12, 768, 12, 3072, Activation::kGeluTanh});
 }
 
-// SigLIP 2 takes images of any shape: as many patches as its table has rows, here those of a square.
+// SigLIP 2 takes images of any shape: as many patches as its table has rows, here those of a
+// square.
 void read_siglip_pixels(JsonFields& fields, ModelConfig* config) {
   read_pixels(fields, config);
   config->vision.patch = fields.size_or("patch_size", kMaxPixels, 16);
@@ -279,28 +280,28 @@ std::vector<ModelType> vision_transformer_model_types() {
   const std::vector<HeadName> texts{{"Model", Head::kNone}, {"ModelWithProjection", Head::kNone}};
   const std::vector<HeadName> classifier{{"ForImageClassification", Head::kSequence},
                                          {"Model", Head::kPooler}};
-  return {{"vit", "ViT", classifier, read_vit, false},
-          {"mlp_mixer", "MLPMixer", {{"ForImageClassification", Head::kNone}}, read_mixer, false},
-          {"dinov2", "Dinov2", plain, read_dinov2, false},
-          {"dinov2_with_registers", "Dinov2WithRegisters", plain, read_dinov2_with_registers,
-           false},
-          {"dinov3_vit", "DINOv3ViT", plain, read_dinov3, false},
-          {"swin", "Swin", classifier, read_swin, false},
-          {"swinv2", "Swinv2", classifier, read_swin, false},
-          {"siglip", "Siglip", plain, read_siglip, false},
-          {"siglip2", "Siglip2", plain, read_siglip, false},
-          {"siglip2_vision_model", "Siglip2Vision", plain, read_siglip2_tower, false},
-          {"siglip_vision_model", "SiglipVision", plain, read_siglip_tower, false},
-          {"clip", "CLIP", plain, read_clip, false},
-          {"clip_text_model", "CLIPText", texts, read_clip_text, false},
-          {"perceiver",
-           "Perceiver",
-           {{"ForImageClassificationLearned", Head::kNone},
-            {"ForImageClassificationFourier", Head::kNone},
-            {"ForImageClassificationConvProcessing", Head::kNone},
-            {"ForMultimodalAutoencoding", Head::kNone}},
-           read_perceiver,
-           false}};
+  return {
+      {"vit", "ViT", classifier, read_vit, false},
+      {"mlp_mixer", "MLPMixer", {{"ForImageClassification", Head::kNone}}, read_mixer, false},
+      {"dinov2", "Dinov2", plain, read_dinov2, false},
+      {"dinov2_with_registers", "Dinov2WithRegisters", plain, read_dinov2_with_registers, false},
+      {"dinov3_vit", "DINOv3ViT", plain, read_dinov3, false},
+      {"swin", "Swin", classifier, read_swin, false},
+      {"swinv2", "Swinv2", classifier, read_swin, false},
+      {"siglip", "Siglip", plain, read_siglip, false},
+      {"siglip2", "Siglip2", plain, read_siglip, false},
+      {"siglip2_vision_model", "Siglip2Vision", plain, read_siglip2_tower, false},
+      {"siglip_vision_model", "SiglipVision", plain, read_siglip_tower, false},
+      {"clip", "CLIP", plain, read_clip, false},
+      {"clip_text_model", "CLIPText", texts, read_clip_text, false},
+      {"perceiver",
+       "Perceiver",
+       {{"ForImageClassificationLearned", Head::kNone},
+        {"ForImageClassificationFourier", Head::kNone},
+        {"ForImageClassificationConvProcessing", Head::kNone},
+        {"ForMultimodalAutoencoding", Head::kNone}},
+       read_perceiver,
+       false}};
 }
 
 }  // namespace foretell

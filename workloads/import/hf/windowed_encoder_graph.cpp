@@ -55,10 +55,10 @@ class WindowedEncoder {
     const TensorId first =
         block_.op("attention.split", "Split", {qkv},
                   {{"axis", std::int64_t{-1}}, {"sizes", Shape{width, keys, keys}}});
-    const TensorId q =
-        rotated("attention.query.rotate", block_.split_heads("attention.query", first, config_.heads));
-    const TensorId k =
-        rotated("attention.key.rotate", block_.split_heads("attention.key", first + 1, config_.kv_heads));
+    const TensorId q = rotated("attention.query.rotate",
+                               block_.split_heads("attention.query", first, config_.heads));
+    const TensorId k = rotated("attention.key.rotate",
+                               block_.split_heads("attention.key", first + 1, config_.kv_heads));
     const TensorId v = block_.split_heads("attention.value", first + 2, config_.kv_heads);
     std::map<std::string, Attribute> attributes{{"causal", std::int64_t{0}}};
     if (!sees_all) attributes["window"] = config_.window;
@@ -86,7 +86,8 @@ class WindowedEncoder {
   }
 
   TensorId logits(TensorId x) {
-    if (config_.norm == Norm::kRmsNorm) return block_.linear("decoder", x, config_.vocab, config_.head_bias);
+    if (config_.norm == Norm::kRmsNorm)
+      return block_.linear("decoder", x, config_.vocab, config_.head_bias);
     const TensorId dense = block_.linear("transform", x, config_.hidden, false);
     const TensorId active =
         block_.activation("transform.activation", dense, config_.head_activation);

@@ -173,8 +173,8 @@ double short_conv_flops(const OpView& op) {
 }
 
 std::vector<Shape> scan_shapes(const OpView& op) {
-  static const std::set<std::string> kFunctions = {"mamba2",      "mamba1",     "lightning",
-                                                   "gated_delta", "kimi_delta", "rwkv7", "rg_lru"};
+  static const std::set<std::string> kFunctions = {
+      "mamba2", "mamba1", "lightning", "gated_delta", "kimi_delta", "rwkv7", "rg_lru"};
   const Shape& query = op.input(0);
   const Shape& value = op.input(2);
   const Shape& state = op.input(op.input_count() - 1);
