@@ -152,8 +152,12 @@ void note_unread(const JsonFields& fields, ModelConfig* config) {
     unknown.erase(std::remove(unknown.begin(), unknown.end(), "sliding_window"), unknown.end());
   }
   if (unknown.empty()) return;
-  config->notes.push_back("not read, though the computation may depend on it: " +
-                          join(unknown, ", "));
+  constexpr std::size_t kMostNamed = 40;
+  const std::size_t more = unknown.size() - std::min(unknown.size(), kMostNamed);
+  unknown.resize(unknown.size() - more);
+  config->notes.push_back(
+      "not read, though the computation may depend on it: " + join(unknown, ", ") +
+      (more > 0 ? " and " + std::to_string(more) + " more" : ""));
 }
 
 // Fills in what follows from other fields: columns per head and heads of keys and values.

@@ -92,7 +92,7 @@ void read_deepseek_experts(PartsReader& reader, const std::string& function) {
 
 void read_deepseek(JsonFields& fields, ModelConfig* config, const std::string& function) {
   PartsReader reader(fields, config, {7168, 61, 128, 128, 0, 18432, 129280, 4096});
-  read_latent_attention(reader);
+  if (fields.flag_or("use_mla", true)) read_latent_attention(reader);
   reader.read_rotation();
   read_deepseek_experts(reader, function);
   reader.draft_layers({"num_nextn_predict_layers"});

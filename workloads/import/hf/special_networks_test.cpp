@@ -256,6 +256,17 @@ TEST(SpecialNetworks, ChannelsOfRecurrentGemmaKeepOneNumber) {
               HasSubstr("nearest is 'recurrent'"));
 }
 
+// DeepSeek-OCR's decoder has the name of DeepSeek-V2 and attention over heads.
+TEST(SpecialNetworks, DecodersOfDeepSeekMayHaveNoLatents) {
+  const std::string ocr = R"({"model_type": "deepseek_v2", "use_mla": false, "hidden_size": 1280,
+    "num_hidden_layers": 12, "num_attention_heads": 10, "num_key_value_heads": 10,
+    "intermediate_size": 6848, "moe_intermediate_size": 896, "n_routed_experts": 64,
+    "n_shared_experts": 2, "num_experts_per_tok": 6, "first_k_dense_replace": 1,
+    "kv_lora_rank": null, "qk_nope_head_dim": 0, "v_head_dim": 0, "vocab_size": 129280,
+    "topk_method": "greedy", "max_position_embeddings": 8192})";
+  EXPECT_EQ(special_facts(ocr).kv_bytes_per_token, 12 * 2 * 1280 * 2);
+}
+
 TEST(SpecialNetworks, ADecoderOfAnotherKindInsideIsRefused) {
   EXPECT_THAT(special_error(R"({"model_type": "mistral3", "text_config": {"model_type":
       "mistral9", "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2,
