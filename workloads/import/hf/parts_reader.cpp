@@ -42,9 +42,10 @@ void for_each_rotation(JsonFields& fields, const std::function<void(JsonFields&)
     fields.take_problems(rotation);
   };
   for (const std::string_view place : {"rope_scaling", "rope_parameters"}) {
-    if (fields.has(place) && !fields.is_object(place))
-      fields.problem(
-          place, "must be an object, such as {\"rope_type\": \"yarn\", \"factor\": 4}, or null");
+    if (fields.has(place) && !fields.is_object(place)) {
+      fields.problem(place,
+                     R"(must be an object, such as {"rope_type": "yarn", "factor": 4}, or null)");
+    }
     if (!fields.is_object(place)) continue;
     JsonFields rotation = fields.inside(place);
     for (const std::string_view kind : {"full_attention", "sliding_attention"}) {
