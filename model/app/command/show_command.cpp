@@ -129,7 +129,7 @@ std::string shown_dtype(const ModelConfig& model) {
   if (model.family != Family::kDecoder) return "fp32";
   const CheckpointFormat& format = model.checkpoint;
   if (format.dtype.empty()) return "bf16";
-  return format.block_scales ? kBlockScales : format.dtype;
+  return format.block_scales && format.dtype == "fp8" ? kBlockScales : format.dtype;
 }
 
 void show_workload(const ShowOptions& options, const Session& session) {

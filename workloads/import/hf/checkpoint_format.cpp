@@ -1,6 +1,7 @@
 // quantization_config: in which format a checkpoint stores its weights, and which of them.
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "model/base/errors.hpp"
@@ -77,34 +78,69 @@ void read_exceptions(const std::vector<std::string>& modules, CheckpointFormat* 
   if (!checkpoint->attention && shared && dense) checkpoint->experts_only = true;
 }
 
-// The first group of config_groups: bits, kind of number and group.
-void read_groups(JsonFields& fields, JsonFields& config, CheckpointFormat* checkpoint) {
+// The word of kFormats for weights as a group of config_groups describes them; "": for none.
+std::string word_of_group(JsonFields& weights) {
+  const std::int64_t bits = weights.size_or("num_bits", 64, 8);
+  const bool floats = weights.text_or("type", "int") == "float";
+  if (bits == 8) return floats ? "fp8" : "int8";
+  if (bits != 4) return "";
+  if (!floats) return "int4";
+  return weights.count_or("group_size", 1 << 20, 0) == 16 ? "nvfp4" : "mxfp4";
+}
+
+// One of config_groups: bits, kind of number and size of what shares a scale.
+void read_group(JsonFields& fields, JsonFields& group, CheckpointFormat* checkpoint) {
+  JsonFields weights = group.part("weights");
+  const std::string word = word_of_group(weights);
+  if (word.empty()) {
+    fields.problem("config_groups", "weights of " +
+                                        std::to_string(weights.size_or("num_bits", 64, 8)) +
+                                        " bits cannot be imported; 4 and 8 can");
+    return;
+  }
+  const bool activations = group.has("input_activations");
+  take(*format_of(word), checkpoint);
+  if (word == "nvfp4" && !activations) checkpoint->dtype = "nvfp4-weights";
+  if (word == "fp8" && !activations) checkpoint->dtype = "fp8-weights";
+  if (is_square(weights, "block_structure")) take_blocks(checkpoint);
+  if (word == "int8" && activations) checkpoint->dtype = "int8";
+  fields.take_problems(weights);
+}
+
+// Whether a group is about feed-forward networks: layers of attention are named otherwise.
+bool is_of_experts(JsonFields& group) {
+  const std::vector<std::string> targets =
+      group.is_list("targets") ? group.texts("targets") : std::vector<std::string>{};
+  return mentions(targets, "experts") || mentions(targets, "mlp") || mentions(targets, "ffn");
+}
+
+// Groups of weights with a format each; of several, that of the experts is taken for these.
+void read_groups(JsonFields& fields, JsonFields& config, ModelConfig* model) {
   JsonFields groups = config.part("config_groups");
-  for (const std::string& name : groups.names()) {
+  const std::vector<std::string> names = groups.names();
+  if (names.empty()) {
+    fields.problem("config_groups", "is empty; it must have a group of weights, such as group_0");
+    return;
+  }
+  JsonFields chosen = groups.part(names.front());
+  std::set<std::string> words;
+  bool experts = false;
+  for (const std::string& name : names) {
     JsonFields group = groups.part(name);
     JsonFields weights = group.part("weights");
-    const std::int64_t bits = weights.size_or("num_bits", 64, 8);
-    const bool floats = weights.text_or("type", "int") == "float";
-    const std::int64_t size = weights.count_or("group_size", 1 << 20, 0);
-    const bool activations = group.has("input_activations");
-    const std::string word = bits == 4 ? (!floats      ? "int4"
-                                          : size == 16 ? "nvfp4"
-                                                       : "mxfp4")
-                                       : (floats ? "fp8" : "int8");
-    const FormatName* format = format_of(word);
-    if (format == nullptr || (bits != 4 && bits != 8)) {
-      fields.problem("config_groups", "weights of " + std::to_string(bits) +
-                                          " bits cannot be imported; 4 and 8 can");
-      return;
-    }
-    take(*format, checkpoint);
-    if (word == "nvfp4" && !activations) checkpoint->dtype = "nvfp4-weights";
-    if (word == "fp8" && !activations) checkpoint->dtype = "fp8-weights";
-    if (is_square(weights, "block_structure")) take_blocks(checkpoint);
-    if (word == "int8" && activations) checkpoint->dtype = "int8";
+    words.insert(word_of_group(weights));
     fields.take_problems(weights);
-    break;
+    if (experts || !is_of_experts(group)) continue;
+    experts = true;
+    chosen = group;
   }
+  read_group(fields, chosen, &model->checkpoint);
+  if (words.size() < 2) return;
+  model->checkpoint.experts_only = experts;
+  model->notes.push_back(
+      "quantization_config: config_groups have several formats; " + model->checkpoint.name +
+      (experts ? ", that of the experts, is taken for these and BF16 for the others"
+               : " is taken for all"));
 }
 
 // From a table of modules and formats, that of the experts or else of most.
@@ -175,6 +211,7 @@ std::string_view missing_products(const std::string& method) {
       {"bitnet", "weights of -1, 0 and 1"},
       {"exl2", "weights of several numbers of bits in one matrix"},
       {"exl3", "weights as paths through a trellis"},
+      {"gguf", "weights in blocks of 2 to 8 bits, as the .gguf file beside says"},
       {"qtip", "weights as paths through a trellis"}};
   for (const auto& [name, what] : kMissing) {
     if (method == name) return what;
@@ -250,14 +287,18 @@ void read_weights_word(JsonFields& fields, JsonFields& config, CheckpointFormat*
 
 void read_one(JsonFields& fields, JsonFields& config, ModelConfig* model) {
   CheckpointFormat& checkpoint = model->checkpoint;
+  const bool stated = config.has("quant_method") || config.has("quant_algo");
+  const std::size_t problems = config.problems();
   const std::string method = to_lower(config.text_or("quant_method", "modelopt"));
+  if (config.problems() > problems) return;  // it is no text
   std::string words = method + " " + config.text_or("quant_algo", "") + " " +
                       (config.is_text("format") ? config.text("format") : "");
   if (config.is_object("config_groups") && !config.has("quant_algo")) {
-    read_groups(fields, config, &checkpoint);
+    read_groups(fields, config, model);
   } else if (to_lower(words).find("mixed") != std::string::npos) {
     read_mixed(config, &checkpoint, model);
-  } else if (method == "gptq" || method == "awq" || method == "auto-round") {
+  } else if (starts_with(method, "gptq") || starts_with(method, "awq") ||
+             ends_with(method, "auto-round")) {
     const std::int64_t bits = config.size_or("bits", 64, config.size_or("w_bit", 64, 4));
     if (bits != 4 && bits != 8) {
       fields.problem("quantization_config", "weights of " + std::to_string(bits) +
@@ -282,12 +323,13 @@ void read_one(JsonFields& fields, JsonFields& config, ModelConfig* model) {
   } else if (const FormatName* format = format_of(words)) {
     take(*format, &checkpoint);
   } else {
+    const std::vector<std::string> known = {
+        "fp8",          "mxfp4",      "modelopt", "compressed-tensors", "gptq", "awq",
+        "bitsandbytes", "fbgemm_fp8", "quark",    "auto-round",         "hqq",  "torchao",
+        "eetq",         "quanto"};
     fields.problem("quantization_config",
-                   unknown_name("quantisation", method,
-                                {"fp8", "mxfp4", "modelopt", "compressed-tensors", "gptq", "awq",
-                                 "bitsandbytes", "fbgemm_fp8", "quark", "auto-round", "hqq",
-                                 "torchao", "eetq", "quanto"})
-                       .what());
+                   stated ? unknown_name("quantisation", method, known).what()
+                          : "states no quant_method; there are: " + join(known, ", "));
     return;
   }
   if (is_square(config, "weight_block_size") || mentions({to_lower(words)}, "fp8_pb"))
@@ -318,7 +360,8 @@ void read_checkpoint_format(JsonFields& fields, ModelConfig* config) {
     read_one(fields, inner, config);
     fields.take_problems(inner);
   }
-  if (fields.is_text("expert_dtype") && fields.text("expert_dtype") == "fp4") {
+  const bool has_own = checkpoint.experts_only;  // a group of config_groups says more of them
+  if (!has_own && fields.is_text("expert_dtype") && fields.text("expert_dtype") == "fp4") {
     checkpoint.dtype = "mxfp4-weights";
     checkpoint.name = "MXFP4 experts";
     checkpoint.experts_only = true;

@@ -53,8 +53,9 @@ struct MixerPart {
   std::int64_t gate_columns = 0;  // of a gate on the result, per head; 0: none
   IndexerPart indexer;
 
-  // Latent and compressed.
   std::int64_t query_rank = 0;  // 0: queries come straight from the hidden state
+
+  // Latent and compressed.
   std::int64_t kv_rank = 0;
   std::int64_t rope_dim = 0;      // columns of a key that all heads share
   bool multiplies_cache = false;  // prompts multiply the latents of the cache out, too
@@ -71,6 +72,7 @@ struct MixerPart {
   std::int64_t rate_rank = 0;   // RWKV: of the in-context learning rate
   std::int64_t value_rank = 0;  // RWKV: of the residual of values
   bool decay_per_key = false;   // else one decay per head
+  std::int64_t gate_block = 0;  // RG-LRU: columns of a block of its gates
   DType state_type = DType::kFp32;
 };
 
@@ -98,6 +100,7 @@ struct FeedForwardPart {
   std::int64_t shared_intermediate = 0;  // of all shared experts together; 0: none
   bool shared_gate = false;              // one number per token that scales their result
   bool dense_beside = false;             // a dense network works beside the experts
+  bool reads_layer_input = false;        // these read what the layer does, not what attention gave
   std::int64_t idle_experts = 0;  // of the router's choice, those that give back what they get
   bool cuts_gates = false;        // gates below a quantile of their token become 0
   std::int64_t adapter_rank = 0;  // of low-rank matrices beside shared ones; 0: none

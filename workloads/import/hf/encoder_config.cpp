@@ -3,6 +3,7 @@
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
 #include "workloads/import/hf/config_readers.hpp"
+#include "workloads/import/hf/parts_reader.hpp"
 
 namespace foretell {
 namespace {
@@ -118,7 +119,7 @@ void read_place_kinds(JsonFields& fields, DisentangledConfig* places) {
 }
 
 // DeBERTa v2 and v3.
-void read_deberta(JsonFields& fields, ModelConfig* config) {
+void read_deberta_v2(JsonFields& fields, ModelConfig* config) {
   read_bert_sizes(fields, config);
   read_labels(fields, config);
   config->token_types = fields.count_or("type_vocab_size", kMaxVocab, 0);
@@ -152,6 +153,14 @@ void read_deberta(JsonFields& fields, ModelConfig* config) {
     fields.problem("conv_groups", "only 1 can be imported");
 }
 
+// The first DeBERTa: projections of places in every layer, and keys without biases.
+void read_deberta(JsonFields& fields, ModelConfig* config) {
+  read_deberta_v2(fields, config);
+  config->key_bias = false;
+  if (fields.flag_or("talking_head", false))
+    fields.problem("talking_head", "only false can be imported");
+}
+
 // ModernBERT. The window is stated with the tokens on both sides; its own comes on top.
 void read_modern(JsonFields& fields, ModelConfig* config) {
   constexpr std::int64_t kUsualWindow = 128;
@@ -165,6 +174,7 @@ void read_modern(JsonFields& fields, ModelConfig* config) {
                                 ? read_activation(fields, "classifier_activation")
                                 : Activation::kGelu;
   config->embedding = config->hidden;
+  config->embedding_norm = true;
   config->position_kind = Positions::kRotary;
   config->max_seq_len = fields.size("max_position_embeddings", kMaxPositions);
   config->all_tokens_every = fields.size_or("global_attn_every_n_layers", kMaxLayers, 3);
@@ -174,6 +184,51 @@ void read_modern(JsonFields& fields, ModelConfig* config) {
   config->attention_bias = fields.flag_or("attention_bias", false);
   config->ffn_bias = fields.flag_or("mlp_bias", false);
   if (fields.flag_or("norm_bias", false)) fields.problem("norm_bias", "only false can be imported");
+}
+
+// EuroBERT: layers of Llama whose tokens see all others.
+void read_eurobert(JsonFields& fields, ModelConfig* config) {
+  config->layers = fields.size("num_hidden_layers", kMaxLayers);
+  config->hidden = config->embedding = fields.size("hidden_size", kMaxWidth);
+  config->heads = fields.size("num_attention_heads", kMaxHeads);
+  config->kv_heads = fields.size_or("num_key_value_heads", kMaxHeads, config->heads);
+  config->intermediate = fields.size("intermediate_size", kMaxWidth);
+  config->vocab = fields.size("vocab_size", kMaxVocab);
+  config->activation = read_activation(fields, "hidden_act");
+  config->norm = Norm::kRmsNorm;
+  config->position_kind = Positions::kRotary;
+  config->max_seq_len = fields.size("max_position_embeddings", kMaxPositions);
+  config->all_tokens_every = 1;
+  config->attention_bias = fields.flag_or("attention_bias", false);
+  config->ffn_bias = config->head_bias = fields.flag_or("mlp_bias", false);
+  check_rotation_kind(fields);
+}
+
+// The network of GTE v1.5 ("new", "gte"): a BERT with rotary positions and a gate.
+void read_gte(JsonFields& fields, ModelConfig* config) {
+  config->layers = fields.size("num_hidden_layers", kMaxLayers);
+  config->hidden = config->embedding = fields.size("hidden_size", kMaxWidth);
+  config->heads = fields.size("num_attention_heads", kMaxHeads);
+  config->intermediate = fields.size("intermediate_size", kMaxWidth);
+  config->vocab = fields.size("vocab_size", kMaxVocab);
+  config->token_types = fields.count_or("type_vocab_size", kMaxVocab, 0);
+  config->activation = read_activation(fields, "hidden_act");
+  config->max_seq_len = fields.size("max_position_embeddings", kMaxPositions);
+  const std::string positions = fields.text_or("position_embedding_type", "rope");
+  if (positions != "rope" && positions != "absolute") {
+    fields.problem("position_embedding_type",
+                   unknown_name("kind of positions", positions, {"rope", "absolute"}).what());
+  }
+  config->position_kind = positions == "rope" ? Positions::kRotary : Positions::kLearned;
+  if (positions == "absolute") config->positions = config->max_seq_len;
+  config->gated_ffn = true;
+  config->ffn_input_bias = false;
+  if (fields.text_or("layer_norm_type", "layer_norm") != "layer_norm")
+    fields.problem("layer_norm_type", "only 'layer_norm' can be imported");
+  check_rotation_kind(fields);
+  read_labels(fields, config);
+  config->head_activation =
+      config->head == Head::kMaskedLm ? config->activation : Activation::kTanh;
 }
 
 // nomic-bert: a BERT with rotary positions and a gate. Its fields have the names of GPT-2's.
@@ -247,7 +302,11 @@ std::vector<ModelType> encoder_model_types() {
       {"albert", "Albert", encoder_heads(Head::kPooler), read_albert, true},
       {"electra", "Electra", electra_heads, read_electra, true},
       {"mpnet", "MPNet", encoder_heads(Head::kPooler), read_mpnet, true},
-      {"deberta-v2", "DebertaV2", encoder_heads(Head::kNone), read_deberta, true},
+      {"deberta", "Deberta", encoder_heads(Head::kNone), read_deberta, true},
+      {"deberta-v2", "DebertaV2", encoder_heads(Head::kNone), read_deberta_v2, true},
+      {"eurobert", "EuroBert", {{"Model", Head::kNone}, kMaskedLmHead}, read_eurobert, false},
+      {"new", "New", encoder_heads(Head::kNone), read_gte, true},
+      {"gte", "Gte", encoder_heads(Head::kNone), read_gte, true},
       {"xlnet", "XLNet", {{"Model", Head::kNone}}, read_xlnet, false},
       {"nomic_bert", "NomicBert", {{"Model", Head::kNone}}, read_nomic, true},
       {"modernbert", "ModernBert", {{"Model", Head::kNone}, kMaskedLmHead}, read_modern, true},

@@ -24,10 +24,11 @@ struct EncoderInputs {
 
 // Feed-forward network: two linear layers with an activation between, and a gate or none.
 TensorId feed_forward(BlockBuilder* block, TensorId x, const ModelConfig& config) {
-  const TensorId wide = block->linear("ffn.intermediate", x, config.intermediate, config.ffn_bias);
+  const bool biased = config.ffn_bias && config.ffn_input_bias;
+  const TensorId wide = block->linear("ffn.intermediate", x, config.intermediate, biased);
   TensorId active = block->activation("ffn.activation", wide, config.activation);
   if (config.gated_ffn) {
-    const TensorId up = block->linear("ffn.up", x, config.intermediate, config.ffn_bias);
+    const TensorId up = block->linear("ffn.up", x, config.intermediate, biased);
     active = block->op("ffn.gated", "Mul", {active, up});
   }
   return block->linear("ffn.output", active, config.hidden, config.ffn_bias);
@@ -40,12 +41,13 @@ TensorId place_scores(BlockBuilder* block, const EncoderInputs& inputs, TensorId
   const DisentangledConfig& form = config.disentangled;
   const Shape in = block->shape(q);
   const Shape pairs{in[0], in[1], in[2], in[2]};
-  const auto places = [&](const std::string& what) {
+  const auto places = [&](const std::string& what, bool biased = true) {
     const std::string name = "attention.place_" + what;
     const std::string weights = form.shares_projections ? "attention." + what : name;
     const TensorId made = block->op(
         name, "MatMul",
         {inputs.places, block->weight(weights + ".weight", {config.hidden, config.hidden})});
+    if (!biased) return block->split_heads(name, made, config.heads);
     return block->split_heads(name,
                               block->op(name + ".add_bias", "Add",
                                         {made, block->weight(weights + ".bias", {config.hidden})}),
@@ -58,7 +60,8 @@ TensorId place_scores(BlockBuilder* block, const EncoderInputs& inputs, TensorId
                      {{"function", std::string("GatherElements")}, {"shape", pairs}});
   };
   TensorId sum = kNoId;
-  if (form.word_to_place) sum = chosen("attention.word_to_place", q, places("key"));
+  if (form.word_to_place)
+    sum = chosen("attention.word_to_place", q, places("key", config.key_bias));
   if (form.place_to_word) {
     const TensorId turned = block->op("attention.place_to_word.turn", "Transpose",
                                       {chosen("attention.place_to_word", k, places("query"))},
@@ -92,9 +95,9 @@ TensorId with_convolution(BlockBuilder* block, TensorId x, TensorId embedded,
 
 TensorId encoder_layer(BlockBuilder* block, TensorId x, const EncoderInputs& inputs,
                        const ModelConfig& config) {
-  const auto project = [&](const std::string& name) {
-    return block->split_heads(name, block->linear(name, x, config.hidden, config.qkv_bias),
-                              config.heads);
+  const auto project = [&](const std::string& name, bool biased = true) {
+    return block->split_heads(
+        name, block->linear(name, x, config.hidden, config.qkv_bias && biased), config.heads);
   };
   const auto rotated = [&](const std::string& name, TensorId heads) {
     if (config.position_kind != Positions::kRotary) return heads;
@@ -102,7 +105,7 @@ TensorId encoder_layer(BlockBuilder* block, TensorId x, const EncoderInputs& inp
                      {{"dim", config.rotary_dim}});
   };
   const TensorId q = rotated("attention.query", project("attention.query"));
-  const TensorId k = rotated("attention.key", project("attention.key"));
+  const TensorId k = rotated("attention.key", project("attention.key", config.key_bias));
   const TensorId v = project("attention.value");
   ScoreRule rule = added_mask(inputs.mask);
   rule.bias = inputs.places == kNoId ? inputs.bias : place_scores(block, inputs, q, k, config);

@@ -152,8 +152,12 @@ void note_unread(const JsonFields& fields, ModelConfig* config) {
     unknown.erase(std::remove(unknown.begin(), unknown.end(), "sliding_window"), unknown.end());
   }
   if (unknown.empty()) return;
-  config->notes.push_back("not read, though the computation may depend on it: " +
-                          join(unknown, ", "));
+  constexpr std::size_t kMostNamed = 40;
+  const std::size_t more = unknown.size() - std::min(unknown.size(), kMostNamed);
+  unknown.resize(unknown.size() - more);
+  config->notes.push_back(
+      "not read, though the computation may depend on it: " + join(unknown, ", ") +
+      (more > 0 ? " and " + std::to_string(more) + " more" : ""));
 }
 
 // Fills in what follows from other fields: columns per head and heads of keys and values.
@@ -205,6 +209,20 @@ std::string_view text_field(const JsonFields& fields) {
   return "";
 }
 
+// A decoder of another kind than the network around it, which cannot say how to read it.
+void check_text_type(const JsonFields& inner, const std::string& outer, std::string_view place,
+                     const std::string& file) {
+  JsonFields copy = inner;
+  const std::string name = inner.is_text("model_type") ? copy.text("model_type") : "";
+  if (name.empty() || starts_with(name, outer) || find_type(outer) == nullptr) return;
+  const std::string part = missing_part(name);
+  const std::string nearest = nearest_name(name, supported_model_types());
+  throw UserError(file + ": " + std::string(place) + ": model_type: architecture '" + name +
+                  "' cannot be imported" + (part.empty() ? "" : "; missing is " + part) +
+                  (nearest.empty() ? "" : "; nearest is '" + nearest + "'") +
+                  "; `foretell list architectures` shows all that can be imported");
+}
+
 // A decoder whose fields stand in `text_config`, with what stands around them.
 void read_nested(JsonFields& fields, ModelConfig* config) {
   const std::string outer = fields.is_text("model_type") ? fields.text("model_type") : "";
@@ -217,7 +235,10 @@ void read_nested(JsonFields& fields, ModelConfig* config) {
   if (type != nullptr && type->model_type == "mistral") type = find_type("mistral_in_parts");
   if (type != nullptr && type->model_type == "qwen2") type = find_type("qwen2_vl");
   if (type != nullptr && type->model_type == "qwen3") type = find_type("qwen3_vl");
-  if (type == nullptr) type = &choose_type(fields, config->file, config->architecture);
+  if (type == nullptr) {
+    check_text_type(inner, outer, text_field(fields), config->file);
+    type = &choose_type(fields, config->file, config->architecture);
+  }
   config->model_type = fields.text_or("model_type", std::string(type->model_type));
   config->architecture =
       inner.texts("architectures").empty() ? "" : inner.texts("architectures").front();
@@ -284,8 +305,10 @@ ModelConfig parse_model_config(const std::string& text, const std::string& name,
   if (fields.has("published_as")) config.published_as = fields.text("published_as");
   config.also_called = fields.texts("also_called");
   const std::vector<std::string> architectures = fields.texts("architectures");
-  if (architectures.size() > 1)
-    fields.problem("architectures", "names more than one class: keep one");
+  if (architectures.size() > 1) {
+    config.notes.push_back("architectures: names " + join(architectures, ", ") +
+                           "; the first is taken");
+  }
   fields.check();
   if (!architectures.empty()) config.architecture = architectures.front();
   // The diffusers library calls it so.

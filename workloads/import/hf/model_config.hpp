@@ -232,12 +232,13 @@ struct ModelConfig {
   std::int64_t rotary_dim = 0;  // rotated columns of each head
   bool fused_qkv = false;       // one projection for queries, keys and values
   bool qkv_bias = true;
-  bool key_bias = true;        // of keys, where qkv_bias is on (encoder-decoders)
+  bool key_bias = true;        // of keys, where qkv_bias is on (encoders, encoder-decoders)
   bool attention_bias = true;  // of the output projection
   bool ffn_bias = true;
-  bool head_bias = false;  // of the vocabulary logits
-  bool qk_norm = false;    // queries and keys are normalised per head
-  bool gated_ffn = false;  // activation(gate) * up instead of activation(up)
+  bool ffn_input_bias = true;  // of its first matrices, where ffn_bias is on (encoders)
+  bool head_bias = false;      // of the vocabulary logits
+  bool qk_norm = false;        // queries and keys are normalised per head
+  bool gated_ffn = false;      // activation(gate) * up instead of activation(up)
   bool embedding_norm = false;
   std::int64_t experts = 0;  // feed-forward networks per block; 0: one, without routing
   std::int64_t experts_per_token = 0;

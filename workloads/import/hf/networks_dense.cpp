@@ -205,6 +205,8 @@ void read_cohere(JsonFields& fields, ModelConfig* config) {
   reader.set_form(LayerForm::kParallel);
   if (fields.flag_or("use_qk_norm", false)) reader.norm_heads();
   reader.read_rotation();
+  // What it was trained for, which is longer than the table of its class.
+  config->max_seq_len = fields.size_or("model_max_length", kMaxPositions, config->max_seq_len);
 }
 
 void read_cohere2(JsonFields& fields, ModelConfig* config) {

@@ -162,6 +162,11 @@ void read_minimax_m2(JsonFields& fields, ModelConfig* config) {
   part.router.bias = fields.flag_or("use_routing_bias", true);
   part.shared_intermediate = fields.count_or("shared_intermediate_size", kMaxWidth, 0);
   reader.spread_experts(part, reader.sparse_from(0, 1));
+  const std::vector<std::int64_t> softmax = fields.integers("attn_type_list");
+  if (std::find(softmax.begin(), softmax.end(), 0) != softmax.end()) {
+    fields.problem("attn_type_list",
+                   "holds 0, linear attention, which minimax_m1 has; only 1 can be imported here");
+  }
   if (fields.flag_or("use_mtp", false)) {
     reader.draft_layers({"num_mtp_modules"});
     config->parts_of_decoder.draft_layers *=
@@ -314,6 +319,27 @@ void read_step(JsonFields& fields, ModelConfig* config) {
   reader.draft_layers({"num_nextn_predict_layers"});
 }
 
+// Step-3: queries in two products (arXiv 2507.19427), one head of keys and values.
+void read_step3(JsonFields& fields, ModelConfig* config) {
+  PartsReader reader(fields, config, {7168, 61, 64, 1, 256, 18432, 128815, 65536});
+  const std::int64_t rank = fields.size_or("share_q_dim", kMaxWidth, 2048);
+  for (LayerPart& part : reader.layers()) part.mixer.query_rank = rank;
+  reader.read_rotation();
+  FeedForwardPart part =
+      reader.experts({{"moe_num_experts"}, {"moe_top_k"}, {"moe_intermediate_size"}, 48, 3, 5120});
+  part.shared_intermediate =
+      fields.count_or("share_expert_dim", kMaxWidth, part.expert_intermediate);
+  std::vector<std::int64_t> sparse = reader.sparse_from(4, 1);
+  sparse.back() = 0;  // the first four and the last are dense unless the file says otherwise
+  if (fields.is_text("moe_layers_enum"))
+    sparse = enumerated_layers(reader, fields.text("moe_layers_enum"));
+  if (fields.is_list("moe_layers_enum")) {
+    std::fill(sparse.begin(), sparse.end(), 0);
+    reader.set_listed("moe_layers_enum", 1, &sparse);
+  }
+  reader.spread_experts(part, sparse);
+}
+
 void read_glm4_moe(JsonFields& fields, ModelConfig* config) {
   PartsReader reader(fields, config, {4096, 46, 96, 8, 128, 10944, 151552, 131072});
   for (LayerPart& part : reader.layers()) part.mixer.output_bias = false;
@@ -349,6 +375,8 @@ std::vector<ModelType> expert_network_types() {
       {"minimax_m3", "MiniMaxM3", {}, read_minimax_m3, false},
       {"minimax_m3_vl", "MiniMaxM3Sparse", {}, read_minimax_m3, false},
       {"mimo_v2_flash", "MiMoV2Flash", {}, read_mimo_v2, false},
+      {"step3_vl", "Step3VL", {}, read_step3, false},
+      {"step3_text", "Step3Text", {}, read_step3, false},
       {"step3p5", "Step3p5", {}, read_step, false},
       {"step3p7", "Step3p7", {}, read_step, false},
       {"glm4_moe", "Glm4Moe", {}, read_glm4_moe, false},

@@ -1,11 +1,13 @@
 // config.json of decoders with experts whose layers are alike: ERNIE 4.5, dots.llm1, Ling, Hunyuan,
-// PhiMoE, DBRX, Grok-1, Trinity, LongCat.
+// PhiMoE, DBRX, Grok-1, Trinity, Arctic, Laguna.
 #include <algorithm>
 
 #include "workloads/import/hf/parts_reader.hpp"
 
 namespace foretell {
 namespace {
+
+bool no_window(std::int64_t /*layer*/, std::int64_t /*pattern*/) { return false; }
 
 void read_ernie_moe(JsonFields& fields, ModelConfig* config) {
   PartsReader reader(fields, config);
@@ -132,9 +134,11 @@ void read_dbrx(JsonFields& fields, ModelConfig* config) {
   config->kv_heads = attention.size_or("kv_n_heads", kMaxHeads, 1);
   for (LayerPart& part : reader.layers()) part.mixer.kv_heads = config->kv_heads;
   reader.read_rotation();
+  const std::size_t notes = config->notes.size();
   PartsReader inner(ffn, config,
                     {config->hidden, config->layers, config->heads, config->kv_heads,
                      config->head_dim, 1, config->vocab, config->max_seq_len});
+  config->notes.resize(notes);  // its sizes are those of the file
   for (LayerPart& part : inner.layers()) part.mixer.rotary_dim = config->head_dim;
   inner.spread_experts(inner.experts({{"moe_num_experts"}, {"moe_top_k"}, {"ffn_hidden_size"}}),
                        inner.sparse_from(0, 1));
@@ -164,10 +168,54 @@ void read_afmoe(JsonFields& fields, ModelConfig* config) {
                         reader.sparse_from(fields.count_or("num_dense_layers", kMaxLayers, 0), 1));
 }
 
+// Snowflake Arctic: a dense network as wide as the stream beside the experts, which read what the
+// layer reads.
+void read_arctic(JsonFields& fields, ModelConfig* config) {
+  PartsReader reader(fields, config, {4096, 32, 32, 0, 0, 14336, 32000, 4096});
+  reader.read_rotation();
+  reader.read_windows(every_layer, 1);
+  FeedForwardPart part = reader.experts(
+      {{"num_local_experts"}, {"num_experts_per_tok"}, {"intermediate_size"}, 8, 1, 14336});
+  part.intermediate = config->hidden;
+  part.dense_beside = part.reads_layer_input =
+      fields.flag_or("use_residual", fields.flag_or("parallel_attn_mlp_res", false));
+  reader.spread_experts(part,
+                        reader.every_nth(fields.size_or("moe_layer_frequency", kMaxLayers, 2)));
+}
+
+// Laguna: heads of each layer are counted on their own, and gates open what they give.
+void read_laguna(JsonFields& fields, ModelConfig* config) {
+  PartsReader reader(fields, config);
+  reader.norm_heads();
+  const std::vector<std::int64_t> heads = fields.integers("num_attention_heads_per_layer");
+  const bool counts =
+      !heads.empty() && reader.names_layers("num_attention_heads_per_layer", heads.size());
+  const bool wide = fields.is_text("gating") && fields.text("gating") == "per-element";
+  const bool gates = fields.is_text("gating") || fields.flag_or("gating", true);
+  for (std::size_t i = 0; i < reader.layers().size(); ++i) {
+    MixerPart& mixer = reader.layer(i).mixer;
+    if (counts) mixer.heads = heads[i];
+    if (gates) mixer.gate_columns = wide ? mixer.value_dim : 1;
+    if (mixer.heads >= 1 && mixer.heads <= kMaxHeads) continue;
+    return fields.problem("num_attention_heads_per_layer", "holds " + std::to_string(mixer.heads) +
+                                                               "; entries are from 1 to " +
+                                                               std::to_string(kMaxHeads));
+  }
+  reader.read_rotation();
+  reader.read_windows(no_window, 1);
+  FeedForwardPart part =
+      reader.experts({{"num_experts"}, {"num_experts_per_tok"}, {"moe_intermediate_size"}});
+  part.router.function = "sigmoid";
+  part.router.bias = true;
+  part.shared_intermediate = fields.count_or("shared_expert_intermediate_size", kMaxWidth, 0);
+  reader.spread_experts(part, reader.sparse_by_words("mlp_layer_types", reader.sparse_from(1, 1)));
+}
+
 }  // namespace
 
 std::vector<ModelType> grouped_network_types() {
   return {
+      {"arctic", "Arctic", {}, read_arctic, false},
       {"ernie4_5_moe", "Ernie4_5_Moe", {}, read_ernie_moe, true},
       {"dots1", "Dots1", {}, read_dots, false},
       {"deepseek", "Deepseek", {}, read_deepseek, false},
@@ -177,6 +225,7 @@ std::vector<ModelType> grouped_network_types() {
       {"phimoe", "PhiMoE", {}, read_phimoe, false},
       {"grok-1", "Grok1", {}, read_grok, true},
       {"dbrx", "Dbrx", {}, read_dbrx, false},
+      {"laguna", "Laguna", {}, read_laguna, false},
       {"afmoe", "Afmoe", {}, read_afmoe, false},
   };
 }

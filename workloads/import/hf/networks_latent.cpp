@@ -82,23 +82,17 @@ void read_deepseek_experts(PartsReader& reader, const std::string& function) {
   const std::int64_t dense = fields.count_or("first_k_dense_replace", kMaxLayers, 0);
   if (fields.is_list("moe_layer_freq")) {
     sparse = reader.per_layer("moe_layer_freq");
-  } else if (fields.is_list("mlp_layer_types")) {
-    for (const std::string& type : fields.texts("mlp_layer_types"))
-      sparse.push_back(type == "sparse" ? 1 : 0);
-    if (sparse.size() != reader.layers().size()) {
-      fields.problem("mlp_layer_types", "contradiction: names " + std::to_string(sparse.size()) +
-                                            " layers, but num_hidden_layers is " +
-                                            std::to_string(reader.layers().size()));
-    }
   } else {
-    sparse = reader.sparse_from(dense, fields.size_or("moe_layer_freq", kMaxLayers, 1));
+    sparse = reader.sparse_by_words(
+        "mlp_layer_types",
+        reader.sparse_from(dense, fields.size_or("moe_layer_freq", kMaxLayers, 1)));
   }
   reader.spread_experts(part, sparse);
 }
 
 void read_deepseek(JsonFields& fields, ModelConfig* config, const std::string& function) {
   PartsReader reader(fields, config, {7168, 61, 128, 128, 0, 18432, 129280, 4096});
-  read_latent_attention(reader);
+  if (fields.flag_or("use_mla", true)) read_latent_attention(reader);
   reader.read_rotation();
   read_deepseek_experts(reader, function);
   reader.draft_layers({"num_nextn_predict_layers"});
@@ -259,6 +253,7 @@ std::vector<ModelType> latent_network_types() {
       {"minicpm3", "MiniCPM3", {}, read_minicpm3, true},
       {"longcat_flash", "LongcatFlash", {}, read_longcat, false},
       {"deepseek_v2", "DeepseekV2", {}, read_deepseek_v2, false},
+      {"mistral4", "Mistral4", {}, read_deepseek_v2, false},
       {"deepseek_v3", "DeepseekV3", {}, read_deepseek_v3, false},
       {"deepseek_v32", "DeepseekV32", {}, read_deepseek_v3, false},
       {"kimi_k2", "KimiK2", {}, read_deepseek_v3, false},

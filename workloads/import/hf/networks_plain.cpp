@@ -76,6 +76,27 @@ void read_plain(const PlainDecoder& plain, JsonFields& fields, ModelConfig* conf
   read_plain_windows(reader, plain);
 }
 
+// K-EXAONE: experts by the rule of DeepSeek-V3, windows by that of EXAONE 4.
+void read_exaone_moe(JsonFields& fields, ModelConfig* config) {
+  PartsReader reader(fields, config);
+  reader.norm_heads();
+  reader.read_rotation();
+  reader.read_windows(all_but_last, read_pattern(fields, 4), 128);
+  FeedForwardPart part =
+      reader.experts({{"num_experts"}, {"num_experts_per_tok"}, {"moe_intermediate_size"}});
+  part.router.function = "sigmoid";
+  part.router.bias = true;
+  reader.read_groups(&part.router);
+  part.shared_intermediate =
+      fields.count_or("num_shared_experts", kMaxLayers, 1) * part.expert_intermediate;
+  std::vector<std::int64_t> sparse = reader.sparse_by_words(
+      "mlp_layer_types",
+      reader.sparse_from(fields.count_or("first_k_dense_replace", kMaxLayers, 1), 1));
+  if (fields.is_list("is_moe_layer")) sparse = reader.per_layer("is_moe_layer");
+  reader.spread_experts(part, sparse);
+  reader.draft_layers({"num_nextn_predict_layers"});
+}
+
 // Falcon: one key for all queries (7B) or groups of them; both parts of a layer read one norm.
 void read_falcon(JsonFields& fields, ModelConfig* config) {
   PartsReader reader(fields, config);
@@ -303,6 +324,7 @@ std::vector<ModelType> plain_network_types() {
       // The head is the table of the embeddings unless the file says otherwise (vLLM's falcon.py).
       {"falcon", "Falcon", {}, read_falcon, true},
       {"RefinedWebModel", "RW", {}, read_falcon, true},
+      {"exaone_moe", "ExaoneMoe", {}, read_exaone_moe, false},
       {"qwen", "QWen", {}, read_qwen1, false},
       {"chatglm", "ChatGLM", {}, read_chatglm, false},
       {"baichuan", "Baichuan", {}, read_baichuan, false},

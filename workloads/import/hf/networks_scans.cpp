@@ -1,7 +1,8 @@
 // config.json of decoders that mix scans and attention in other ways than one per layer or with
-// other recurrences: Falcon-H1, MiniMax-M1, Jamba, Mamba, LFM2.
+// other recurrences: Falcon-H1, MiniMax-M1, Jamba, Mamba, LFM2, RecurrentGemma.
 #include <algorithm>
 
+#include "model/base/errors.hpp"
 #include "workloads/import/hf/parts_reader.hpp"
 
 namespace foretell {
@@ -155,6 +156,44 @@ void read_lfm2(JsonFields& fields, ModelConfig* config, bool experts) {
                         reader.sparse_from(fields.count_or("num_dense_layers", kMaxLayers, 2), 1));
 }
 
+// RecurrentGemma: a recurrence of one number per channel (RG-LRU) in most layers.
+void read_recurrent_gemma(JsonFields& fields, ModelConfig* config) {
+  PartsReader reader(fields, config, {2560, 26, 10, 0, 0, 7680, 256000, 8192});
+  reader.read_rotation(0.5);
+  MixerPart scan;
+  scan.kind = MixerKind::kLinear;
+  scan.function = "rg_lru";
+  scan.heads = scan.kv_heads = fields.size_or("lru_width", kMaxWidth, config->hidden);
+  scan.head_dim = scan.value_dim = 1;
+  scan.gate_columns = 1;
+  scan.gate_block = std::max<std::int64_t>(1, scan.heads / config->heads);
+  scan.conv_kernel = fields.size_or("conv1d_width", kMaxHeads, 4);
+  scan.conv_bias = scan.output_bias = true;
+  scan.chunk = 1;  // one token after the other
+  if (scan.gate_block * config->heads != scan.heads) {
+    fields.problem("lru_width", "contradiction: " + std::to_string(scan.heads) +
+                                    " columns do not divide into " + std::to_string(config->heads) +
+                                    " blocks of gates");
+  }
+  std::vector<std::string> kinds = fields.texts("block_types");
+  if (kinds.empty()) kinds = {"recurrent", "recurrent", "attention"};
+  const std::int64_t window = fields.size_or("attention_window_size", kMaxPositions, 2048);
+  for (std::size_t i = 0; i < reader.layers().size(); ++i) {
+    const std::string& kind = kinds[i % kinds.size()];
+    if (kind != "recurrent" && kind != "attention") {
+      return fields.problem("block_types",
+                            unknown_name("kind of block", kind, {"recurrent", "attention"}).what());
+    }
+    LayerPart& part = reader.layer(i);
+    part.mixer.window = window;
+    part.mixer.output_bias = part.feed_forward.bias = true;
+    if (!fields.has("hidden_activation")) part.feed_forward.activation = "gelu_pytorch_tanh";
+    // The file's number is that of gate and up together.
+    part.feed_forward.intermediate = std::max<std::int64_t>(1, config->intermediate / 2);
+    if (kind == "recurrent") part.mixer = scan;
+  }
+}
+
 void read_lfm2_dense(JsonFields& fields, ModelConfig* config) { read_lfm2(fields, config, false); }
 void read_lfm2_moe(JsonFields& fields, ModelConfig* config) { read_lfm2(fields, config, true); }
 
@@ -168,6 +207,7 @@ std::vector<ModelType> scan_network_types() {
       {"jamba", "Jamba", {}, read_jamba, false},
       {"mamba", "Mamba", {}, read_mamba, true},
       {"falcon_mamba", "FalconMamba", {}, read_mamba, true},
+      {"recurrent_gemma", "RecurrentGemma", {}, read_recurrent_gemma, true},
       {"lfm2", "Lfm2", {}, read_lfm2_dense, true},
       {"lfm2_moe", "Lfm2Moe", {}, read_lfm2_moe, true},
   };

@@ -344,8 +344,8 @@ TEST(Networks, OneKeyForAllQueries) {
 TEST(Networks, WhatIsMissingOfOtherArchitecturesIsSaid) {
   EXPECT_THAT(error_of_network(R"({"model_type": "jetmoe", "hidden_size": 64})"),
               HasSubstr("mixture of heads"));
-  EXPECT_THAT(error_of_network(R"({"model_type": "deberta", "hidden_size": 64})"),
-              HasSubstr("deberta-v2, which is v3's too, can be imported"));
+  EXPECT_THAT(error_of_network(R"({"model_type": "roformer", "hidden_size": 64})"),
+              HasSubstr("nomic_bert has these"));
   // The part between tower and decoder is missing, though the decoder is known.
   EXPECT_THAT(error_of_network(R"({"model_type": "blip-2", "text_config": {"model_type": "opt",
     "hidden_size": 64, "ffn_dim": 128, "vocab_size": 100, "num_attention_heads": 4,

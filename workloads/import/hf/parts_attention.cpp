@@ -192,8 +192,13 @@ PartsContext::Cache keys_and_values(PartsContext& context, TensorId x, const Mix
 TensorId mix_grouped(PartsContext& context, TensorId x, const MixerPart& part) {
   BlockBuilder& block = *context.block;
   const bool kept = keeps_attention(context);
+  TensorId source = x;
+  if (part.query_rank > 0) {
+    source = context.norm("attention.query_a.norm",
+                          context.linear("attention.query_a", x, part.query_rank, false, kept));
+  }
   TensorId q =
-      context.linear("attention.query", x, part.heads * part.head_dim, part.qkv_bias, kept);
+      context.linear("attention.query", source, part.heads * part.head_dim, part.qkv_bias, kept);
   q = context.adapted("attention.query", x, q, part.adapter_rank);
   TensorId k = kNoId;
   if (norms_over_ranks(context, part)) {

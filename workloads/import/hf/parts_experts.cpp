@@ -170,7 +170,7 @@ TensorId idle(BlockBuilder& block, TensorId x, const Routed& routed) {
   return block.op("ffn.idle", "Mul", {x, share});
 }
 
-TensorId experts(PartsContext& context, TensorId x, FeedForwardPart part) {
+TensorId experts(PartsContext& context, TensorId x, FeedForwardPart part, TensorId of_dense) {
   BlockBuilder& block = *context.block;
   const Routed chosen = route(context, x, part);
   const Routed routed = part.idle_experts > 0 ? working(block, chosen, &part) : chosen;
@@ -185,7 +185,7 @@ TensorId experts(PartsContext& context, TensorId x, FeedForwardPart part) {
   if (part.shared_intermediate > 0)
     sum = block.op("ffn.sum", "Add", {sum, shared_experts(context, x, part)});
   if (part.dense_beside) {
-    const TensorId beside = dense(context, "ffn.dense", x, part.intermediate, part);
+    const TensorId beside = dense(context, "ffn.dense", of_dense, part.intermediate, part);
     sum = block.op("ffn.both", "Add", {sum, beside});
   }
   sum = block.sum_over_ranks("ffn", sum);
@@ -195,8 +195,10 @@ TensorId experts(PartsContext& context, TensorId x, FeedForwardPart part) {
 
 }  // namespace
 
-TensorId feed_forward(PartsContext& context, TensorId x, const FeedForwardPart& part) {
-  if (part.kind == FeedForwardKind::kExperts) return experts(context, x, part);
+TensorId feed_forward(PartsContext& context, TensorId x, const FeedForwardPart& part,
+                      TensorId of_experts) {
+  if (part.kind == FeedForwardKind::kExperts)
+    return experts(context, of_experts == kNoId ? x : of_experts, part, x);
   BlockBuilder& block = *context.block;
   const TensorId sum =
       block.sum_over_ranks("ffn.output", dense(context, "ffn", x, part.intermediate, part));

@@ -283,6 +283,8 @@ class PartsBuilder {
     const bool last = part.form == LayerForm::kLastNorm;
     const bool before = part.form != LayerForm::kPostNorm && !last;
     const bool norm_after = part.form != LayerForm::kPreNorm && !last;
+    const TensorId of_experts =
+        part.feed_forward.reads_layer_input ? normed("ffn.experts.norm", x) : kNoId;
     if (part.mixer.kind != MixerKind::kNone) {
       const TensorId in =
           before ? normed("attention.norm", x) : block_.all_tokens("attention.input", x);
@@ -299,7 +301,7 @@ class PartsBuilder {
       x = joined_aside(x);
       aside_ = feed_forward(context_, in, part.aside);
     }
-    TensorId y = feed_forward(context_, in, part.feed_forward);
+    TensorId y = feed_forward(context_, in, part.feed_forward, of_experts);
     if (norm_after) y = context_.norm("ffn.norm_after", y);
     x = block_.op("ffn.residual", "Add", {y, x});
     if (last) x = context_.norm("ffn.norm", x);

@@ -62,7 +62,9 @@ struct PartsContext {
 // x [B, S, H] -> [B, S, H]; sums over the ranks included.
 TensorId mix_tokens(PartsContext& context, TensorId x, const MixerPart& part);
 TensorId mix_linear(PartsContext& context, TensorId x, const MixerPart& part);
-TensorId feed_forward(PartsContext& context, TensorId x, const FeedForwardPart& part);
+// Experts read `of_experts` where it is given.
+TensorId feed_forward(PartsContext& context, TensorId x, const FeedForwardPart& part,
+                      TensorId of_experts = kNoId);
 
 // parts_shared.cpp. A block whose weights several layers share, of x and the embeddings
 // [B, S, H] each: what is added to x before the layer reads it.

@@ -1,5 +1,6 @@
 // Linear recurrences of decoders made of parts: Mamba-2, Mamba, gated delta rule, Kimi delta
-// attention, RWKV-7, lightning attention; and the gated convolution of LFM2.
+// attention, RWKV-7, lightning attention, RG-LRU; and the gated convolution of LFM2.
+#include <algorithm>
 #include <utility>
 
 #include "model/base/errors.hpp"
@@ -22,6 +23,7 @@ class LinearMixer {
     if (part_.function == "mamba1") return selective();
     if (part_.function == "lightning") return lightning();
     if (part_.function == "gated_convolution") return gated_convolution();
+    if (part_.function == "rg_lru") return gated_channels();
     return part_.function == "mamba2" ? mamba() : gated_delta();
   }
 
@@ -167,6 +169,38 @@ class LinearMixer {
     const TensorId in = block_.op("mixer.gate_in", "Mul", {parts, parts + 2});
     const TensorId out = block_.op("mixer.gate_out", "Mul", {convolved(in, "none"), parts + 1});
     return context_.row_linear("mixer.output", out, context_.config->hidden, false, kept_);
+  }
+
+  // RG-LRU (arXiv 2402.19427): the state of a channel is one number; what it forgets and takes in
+  // is said by gates of blocks of channels, and another branch multiplies what is read of it.
+  TensorId gated_channels() {
+    const std::int64_t channels = value_columns();
+    const auto wide = [&](const std::string& name) {
+      return context_.linear("mixer." + name, x_, channels, true, kept_);
+    };
+    const TensorId side = block_.op("mixer.side.gelu", "Gelu", {wide("side")},
+                                    {{"approximate", std::string("tanh")}});
+    const TensorId in = convolved(wide("input"), "none");
+    const std::int64_t blocks = std::max<std::int64_t>(1, channels / part_.gate_block);
+    const std::int64_t width = channels / blocks;
+    const auto gate = [&](const std::string& name) {
+      const TensorId weight = block_.weight("mixer." + name + ".weight", {blocks, width, width});
+      block_.graph().keep(weight);
+      const TensorId made = block_.merge_heads(
+          "mixer." + name, block_.op("mixer." + name, "MatMul",
+                                     {block_.split_heads("mixer." + name, in, blocks), weight}));
+      return block_.op("mixer." + name + ".sigmoid", "Sigmoid",
+                       {block_.op("mixer." + name + ".add_bias", "Add",
+                                  {made, block_.weight("mixer." + name + ".bias", {channels})})});
+    };
+    const TensorId forget =
+        block_.op("mixer.decay", "Elementwise",
+                  {gate("forget"), block_.weight("mixer.decay.log", {channels})},
+                  {{"function", std::string("Softplus")}});
+    const TensorId result =
+        scan(heads_of("query", side, part_.heads), heads_of("key", gate("take"), part_.heads),
+             heads_of("value", in, part_.heads), {forget});
+    return context_.row_linear("mixer.output", result, context_.config->hidden, true, kept_);
   }
 
   TensorId kimi() {

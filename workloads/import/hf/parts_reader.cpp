@@ -42,6 +42,10 @@ void for_each_rotation(JsonFields& fields, const std::function<void(JsonFields&)
     fields.take_problems(rotation);
   };
   for (const std::string_view place : {"rope_scaling", "rope_parameters"}) {
+    if (fields.has(place) && !fields.is_object(place)) {
+      fields.problem(place,
+                     R"(must be an object, such as {"rope_type": "yarn", "factor": 4}, or null)");
+    }
     if (!fields.is_object(place)) continue;
     JsonFields rotation = fields.inside(place);
     for (const std::string_view kind : {"full_attention", "sliding_attention"}) {
@@ -64,17 +68,29 @@ PartsReader::PartsReader(JsonFields& fields, ModelConfig* config, const SizeDefa
   config_.family = Family::kDecoder;
   config_.norm = Norm::kRmsNorm;
   config_.position_kind = Positions::kRotary;
-  config_.layers =
-      size({"num_hidden_layers", "num_layers", "n_layer", "n_layers"}, kMaxLayers, defaults.layers);
+  std::vector<std::string> taken;
+  const auto size_or_note = [&](const std::vector<std::string_view>& spellings, std::int64_t most,
+                                std::int64_t otherwise) {
+    const bool stated = std::any_of(spellings.begin(), spellings.end(),
+                                    [&](std::string_view key) { return fields.has(key); });
+    if (!stated && otherwise > 0)
+      taken.push_back(std::string(spellings.front()) + " " + std::to_string(otherwise));
+    return size(spellings, most, otherwise);
+  };
+  config_.layers = size_or_note({"num_hidden_layers", "num_layers", "n_layer", "n_layers"},
+                                kMaxLayers, defaults.layers);
   config_.hidden =
-      size({"hidden_size", "n_embd", "n_embed", "d_model"}, kMaxWidth, defaults.hidden);
-  config_.vocab = size({"vocab_size", "padded_vocab_size"}, kMaxVocab, defaults.vocab);
+      size_or_note({"hidden_size", "n_embd", "n_embed", "d_model"}, kMaxWidth, defaults.hidden);
+  config_.vocab = size_or_note({"vocab_size", "padded_vocab_size"}, kMaxVocab, defaults.vocab);
+  if (!taken.empty())
+    note("the file states no size of " + join(taken, ", ") + ": that of its class is taken");
   config_.embedding = config_.hidden;
   config_.heads = size({"num_attention_heads", "n_head", "n_heads", "num_heads", "attention_heads"},
                        kMaxHeads, defaults.heads);
-  config_.max_seq_len = size({"max_position_embeddings", "model_max_length", "max_seq_len",
-                              "seq_length", "n_positions", "max_sequence_length"},
-                             kMaxPositions, defaults.positions > 0 ? defaults.positions : 4096);
+  config_.max_seq_len =
+      size({"max_position_embeddings", "model_max_length", "max_seq_len", "seq_length",
+            "n_positions", "max_sequence_length", "max_position_embedding"},
+           kMaxPositions, defaults.positions > 0 ? defaults.positions : 4096);
   const std::int64_t kv = defaults.kv_heads > 0 ? defaults.kv_heads : config_.heads;
   config_.kv_heads =
       size({"num_key_value_heads", "num_kv_heads", "num_attention_groups"}, kMaxHeads, kv);
@@ -200,6 +216,20 @@ std::vector<std::int64_t> PartsReader::sparse_by_step() {
       every_nth(fields_.size_or("decoder_sparse_step", kMaxLayers, 1));
   set_listed("mlp_only_layers", 0, &sparse);
   return sparse;
+}
+
+std::vector<std::int64_t> PartsReader::sparse_by_words(std::string_view key,
+                                                       std::vector<std::int64_t> otherwise) {
+  const std::vector<std::string> words = fields_.texts(key);
+  if (words.empty() || !names_layers(key, words.size())) return otherwise;
+  for (std::size_t i = 0; i < otherwise.size(); ++i) {
+    if (words[i] != "sparse" && words[i] != "dense") {
+      fields_.problem(key, unknown_name("kind of layer", words[i], {"sparse", "dense"}).what());
+      break;
+    }
+    otherwise[i] = words[i] == "sparse" ? 1 : 0;
+  }
+  return otherwise;
 }
 
 void PartsReader::set_listed(std::string_view key, std::int64_t flag,

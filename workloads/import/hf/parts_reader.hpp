@@ -80,6 +80,9 @@ class PartsReader {
   std::vector<std::int64_t> every_nth(std::int64_t step, std::int64_t first = 0) const;
   // By decoder_sparse_step and mlp_only_layers of Qwen.
   std::vector<std::int64_t> sparse_by_step();
+  // By a word for each layer, "sparse" or "dense"; `otherwise` when the field is absent.
+  std::vector<std::int64_t> sparse_by_words(std::string_view key,
+                                            std::vector<std::int64_t> otherwise);
   // Gives `flag` to the layers that a field lists; numbers that are no layer do not count.
   void set_listed(std::string_view key, std::int64_t flag, std::vector<std::int64_t>* flags);
 

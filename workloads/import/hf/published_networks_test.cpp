@@ -20,9 +20,8 @@ double billions_in(const std::string& text) {
   return facts_of(remembered_network(text), find_precision("bf16")).parameters / 1e9;
 }
 
-// Billions of parameters.
 struct KnownCount {
-  double billions;
+  double billions;  // of parameters; millions where a table says so
   const char* name;
   const char* config;
 };
@@ -247,6 +246,53 @@ const std::vector<KnownCount>& remembered_counts() {
          "vision_config": {"model_type": "internvl_vision", "hidden_size": 1024,
          "num_hidden_layers": 24, "num_attention_heads": 16, "intermediate_size": 4096,
          "patch_size": [14, 14], "image_size": [448, 448]}})"},
+      // Counts of the papers and cards: arXiv 2507.19427 (Step-3: 316B, 321B with its tower),
+      // snowflake.com/blog of Arctic (480B), arXiv 2404.07839 (RecurrentGemma: 2.7B and 8.6B),
+      // K-EXAONE-236B-A23B, Laguna XS.2 (33.4B) and Mistral Small 4 (119B) on huggingface.co.
+      {321, "Step-3",
+       R"({"model_type": "step3_vl", "text_config": {"model_type": "step3_text", "hidden_size":
+         7168, "intermediate_size": 18432, "num_attention_heads": 64, "num_attention_groups": 1,
+         "num_hidden_layers": 61, "vocab_size": 128815, "moe_intermediate_size": 5120,
+         "moe_num_experts": 48, "moe_top_k": 3, "share_expert_dim": 5120, "share_q_dim": 2048,
+         "head_dim": 256}, "vision_config": {"model_type": "step3_vision_encoder", "hidden_size":
+         1792, "output_hidden_size": 4096, "image_size": 728, "intermediate_size": 15360,
+         "num_attention_heads": 16, "num_hidden_layers": 63, "patch_size": 14}})"},
+      {480, "snowflake-arctic",
+       R"({"model_type": "arctic", "hidden_size": 7168, "intermediate_size": 4864,
+         "num_hidden_layers": 35, "num_attention_heads": 56, "num_key_value_heads": 8,
+         "num_local_experts": 128, "num_experts_per_tok": 2, "moe_layer_frequency": 1,
+         "parallel_attn_mlp_res": true, "use_residual": true, "vocab_size": 32000,
+         "max_position_embeddings": 4096})"},
+      {2.68, "recurrentgemma-2b",
+       R"({"model_type": "recurrent_gemma", "hidden_size": 2560, "intermediate_size": 15360,
+         "num_hidden_layers": 26, "num_attention_heads": 10, "num_key_value_heads": 1,
+         "head_dim": 256, "lru_width": 2560, "attention_window_size": 2048, "vocab_size": 256000,
+         "block_types": ["recurrent", "recurrent", "attention"]})"},
+      {8.58, "recurrentgemma-9b",
+       R"({"model_type": "recurrent_gemma", "hidden_size": 4096, "intermediate_size": 24576,
+         "num_hidden_layers": 38, "num_attention_heads": 16, "num_key_value_heads": 1,
+         "head_dim": 256, "lru_width": 4096, "attention_window_size": 2048, "vocab_size": 256000})"},
+      {236.5, "K-EXAONE-236B-A23B",
+       R"({"model_type": "exaone_moe", "hidden_size": 6144, "intermediate_size": 18432,
+         "moe_intermediate_size": 2048, "num_hidden_layers": 48, "num_attention_heads": 64,
+         "num_key_value_heads": 8, "head_dim": 128, "num_experts": 128, "num_experts_per_tok": 8,
+         "num_shared_experts": 1, "first_k_dense_replace": 1, "sliding_window": 128,
+         "sliding_window_pattern": "LLLG", "vocab_size": 153600})"},
+      {33.44, "Laguna-XS.2",
+       R"({"model_type": "laguna", "hidden_size": 2048, "intermediate_size": 8192,
+         "num_hidden_layers": 40, "num_attention_heads": 48, "num_key_value_heads": 8, "head_dim":
+         128, "num_experts": 256, "num_experts_per_tok": 8, "moe_intermediate_size": 512,
+         "shared_expert_intermediate_size": 512, "gating": true, "num_attention_heads_per_layer":
+         [48, 64, 64, 64, 48, 64, 64, 64, 48, 64, 64, 64, 48, 64, 64, 64, 48, 64, 64, 64, 48, 64,
+         64, 64, 48, 64, 64, 64, 48, 64, 64, 64, 48, 64, 64, 64, 48, 64, 64, 64], "vocab_size":
+         100352})"},
+      {119, "Mistral-Small-4-119B, without its tower",
+       R"({"model_type": "mistral4", "hidden_size": 4096, "moe_intermediate_size": 2048,
+         "intermediate_size": 12288, "num_hidden_layers": 36, "num_attention_heads": 32,
+         "num_key_value_heads": 32, "q_lora_rank": 1024, "kv_lora_rank": 256, "qk_nope_head_dim":
+         64, "qk_rope_head_dim": 64, "v_head_dim": 128, "n_routed_experts": 128,
+         "n_shared_experts": 1, "num_experts_per_tok": 4, "first_k_dense_replace": 0,
+         "vocab_size": 131072})"},
       {8.05, "Apertus-8B",
        R"({"model_type": "apertus", "hidden_size": 4096, "num_hidden_layers": 32,
          "num_attention_heads": 32, "num_key_value_heads": 8, "intermediate_size": 21504,
@@ -265,6 +311,55 @@ TEST(PublishedNetworks, RunInEveryPhase) {
     const ModelConfig config = remembered_network(row.config);
     const FlopsOfPhases flops = flops_of_phases(config);
     EXPECT_LT(flops.token * 50, flops.prompt) << row.name;
+  }
+}
+
+// Millions of parameters, of the cards on huggingface.co: EuroBERT (210M, 610M), gte-v1.5 (137M)
+// and its multilingual kin (305M), DeBERTa (arXiv 2006.03654: 139M), SigLIP 2 of any shape (375M),
+// DINOv2 with registers (86.6M).
+const std::vector<KnownCount>& forward_counts() {
+  static const std::vector<KnownCount> kRows = {
+      {211.8, "EuroBERT-210m",
+       R"({"model_type": "eurobert", "architectures": ["EuroBertModel"], "hidden_act": "silu",
+         "hidden_size": 768, "intermediate_size": 3072, "max_position_embeddings": 8192,
+         "num_attention_heads": 12, "num_hidden_layers": 12, "vocab_size": 128256})"},
+      {608, "EuroBERT-610m",
+       R"({"model_type": "eurobert", "hidden_act": "silu", "hidden_size": 1152,
+         "intermediate_size": 4096, "max_position_embeddings": 8192, "num_attention_heads": 18,
+         "num_hidden_layers": 26, "num_key_value_heads": 6, "vocab_size": 128256})"},
+      {137, "gte-base-en-v1.5",
+       R"({"model_type": "new", "hidden_act": "gelu", "hidden_size": 768, "intermediate_size":
+         3072, "max_position_embeddings": 8192, "num_attention_heads": 12, "num_hidden_layers":
+         12, "type_vocab_size": 0, "vocab_size": 30528})"},
+      {305, "gte-multilingual-base",
+       R"({"model_type": "new", "architectures": ["NewModel", "NewForTokenClassification"],
+         "hidden_act": "gelu", "hidden_size": 768, "intermediate_size": 3072,
+         "max_position_embeddings": 8192, "num_attention_heads": 12, "num_hidden_layers": 12,
+         "type_vocab_size": 1, "vocab_size": 250048})"},
+      {138.6, "deberta-base",
+       R"({"model_type": "deberta", "hidden_act": "gelu", "hidden_size": 768,
+         "intermediate_size": 3072, "max_position_embeddings": 512, "num_attention_heads": 12,
+         "num_hidden_layers": 12, "pos_att_type": "c2p|p2c", "position_biased_input": false,
+         "relative_attention": true, "type_vocab_size": 0, "vocab_size": 50265})"},
+      {375, "siglip2-base-patch16-naflex",
+       R"({"model_type": "siglip2", "text_config": {"vocab_size": 256000}, "vision_config":
+         {"num_patches": 256, "patch_size": 16}})"},
+      {86.6, "dinov2-with-registers-base",
+       R"({"model_type": "dinov2_with_registers", "hidden_act": "gelu", "hidden_size": 768,
+         "image_size": 518, "mlp_ratio": 4, "num_attention_heads": 12, "num_hidden_layers": 12,
+         "num_register_tokens": 4, "patch_size": 14})"},
+  };
+  return kRows;
+}
+
+TEST(PublishedNetworks, OnePassHasItsParameters) {
+  for (const KnownCount& row : forward_counts()) {
+    Binding binding;
+    binding.seq_len = 64;
+    const Graph graph = build_graph(remembered_network(row.config), binding);
+    EXPECT_NEAR(static_cast<double>(graph.parameter_count()) / 1e6, row.billions,
+                0.005 * row.billions)
+        << row.name;
   }
 }
 

@@ -215,5 +215,98 @@ TEST(SpecialNetworks, PlacesArePartOfTheScoresOfDeberta) {
   EXPECT_THAT(special_error(unknown), HasSubstr("unknown kind of position in scores 'p2p'"));
 }
 
+const std::string kArctic = R"({"model_type": "arctic", "hidden_size": 7168, "intermediate_size":
+  4864, "num_hidden_layers": 35, "num_attention_heads": 56, "num_key_value_heads": 8,
+  "num_local_experts": 128, "num_experts_per_tok": 2, "moe_layer_frequency": 1, "use_residual":
+  true, "vocab_size": 32000, "max_position_embeddings": 4096})";
+
+const std::string kGriffin = R"({"model_type": "recurrent_gemma", "hidden_size": 2560,
+  "intermediate_size": 15360, "num_hidden_layers": 26, "num_attention_heads": 10,
+  "num_key_value_heads": 1, "head_dim": 256, "lru_width": 2560, "attention_window_size": 2048,
+  "vocab_size": 256000, "max_position_embeddings": 8192})";
+
+// A dense network of 7168 columns beside two experts: 17 of 480 billion are at work.
+TEST(SpecialNetworks, ExpertsOfArcticStandBesideADenseNetwork) {
+  const NetworkFacts facts = special_facts(kArctic);
+  EXPECT_NEAR(facts.active / 1e9, 17, 0.3);
+  const NetworkFacts without =
+      special_facts(having(kArctic, "\"use_residual\":\n  true", "\"use_residual\":\n  false"));
+  EXPECT_NEAR(facts.active - without.active, 35 * (3.0 * 7168 * 7168 + 7168), 1);
+  // Both results are summed over the ranks at once.
+  Binding binding;
+  binding.seq_len = 16;
+  binding.tensor_parallel = 8;
+  const Graph graph = build_graph(special_network(kArctic), binding);
+  std::int64_t sums = 0;
+  for (const Op& op : graph.ops()) sums += op.kind == "AllReduce" ? 1 : 0;
+  EXPECT_EQ(sums, 1 + 2 * 35);
+}
+
+// One head of 256 columns in 8 of 26 layers, of a window; the others have a number per channel and
+// the last three inputs of a convolution.
+TEST(SpecialNetworks, ChannelsOfRecurrentGemmaKeepOneNumber) {
+  const NetworkFacts facts = special_facts(kGriffin);
+  EXPECT_EQ(facts.kv_bytes_per_token, 0);
+  EXPECT_EQ(facts.window_bytes, 8 * 2 * 256 * 2 * 2048);
+  EXPECT_EQ(facts.state_bytes, 18 * (2560 * 4 + 2560 * 3 * 2));
+  EXPECT_THAT(special_error(having(kGriffin, "\"lru_width\": 2560", "\"lru_width\": 2555")),
+              HasSubstr("2555 columns do not divide into 10 blocks"));
+  EXPECT_THAT(special_error(having(kGriffin, "\"lru_width\": 2560",
+                                   "\"lru_width\": 2560, \"block_types\": [\"recurent\"]")),
+              HasSubstr("nearest is 'recurrent'"));
+}
+
+// DeepSeek-OCR's decoder has the name of DeepSeek-V2 and attention over heads.
+TEST(SpecialNetworks, DecodersOfDeepSeekMayHaveNoLatents) {
+  const std::string ocr = R"({"model_type": "deepseek_v2", "use_mla": false, "hidden_size": 1280,
+    "num_hidden_layers": 12, "num_attention_heads": 10, "num_key_value_heads": 10,
+    "intermediate_size": 6848, "moe_intermediate_size": 896, "n_routed_experts": 64,
+    "n_shared_experts": 2, "num_experts_per_tok": 6, "first_k_dense_replace": 1,
+    "kv_lora_rank": null, "qk_nope_head_dim": 0, "v_head_dim": 0, "vocab_size": 129280,
+    "topk_method": "greedy", "max_position_embeddings": 8192})";
+  EXPECT_EQ(special_facts(ocr).kv_bytes_per_token, 12 * 2 * 1280 * 2);
+}
+
+TEST(SpecialNetworks, ADecoderOfAnotherKindInsideIsRefused) {
+  EXPECT_THAT(special_error(R"({"model_type": "mistral3", "text_config": {"model_type":
+      "mistral9", "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2,
+      "vocab_size": 10, "intermediate_size": 8}})"),
+              HasSubstr("text_config: model_type: architecture 'mistral9' cannot be imported"));
+}
+
+TEST(SpecialNetworks, SizesOfAClassAreSaidToBeTaken) {
+  const ModelConfig config = special_network(R"({"model_type": "phi3", "vocab_size": 100})");
+  ASSERT_FALSE(config.notes.empty());
+  EXPECT_THAT(config.notes.front(),
+              HasSubstr("states no size of num_hidden_layers 32, hidden_size 3072"));
+}
+
+TEST(SpecialNetworks, FormatsAreReadByGroup) {
+  const auto narrow = [](const std::string& quantization) {
+    return special_network(having(kArctic, "{\"model_type\"",
+                                  "{\"quantization_config\": " + quantization + ", \"model_type\""))
+        .checkpoint;
+  };
+  const std::string two = R"({"quant_method": "compressed-tensors", "config_groups": {"group_0":
+      {"targets": ["re:.*self_attn.*"], "weights": {"num_bits": 8, "type": "float"},
+      "input_activations": {}}, "group_1": {"targets": ["re:.*mlp.experts.*"], "weights":
+      {"num_bits": 4, "type": "float", "group_size": 16}, "input_activations": {}}}})";
+  EXPECT_EQ(narrow(two).dtype, "nvfp4");
+  EXPECT_TRUE(narrow(two).experts_only);
+  EXPECT_EQ(narrow(R"({"quant_method": "gptq_marlin", "bits": 4})").dtype, "int4-weights");
+  const auto wrong = [](const std::string& quantization) {
+    return special_error(having(kArctic, "{\"model_type\"",
+                                "{\"quantization_config\": " + quantization + ", \"model_type\""));
+  };
+  EXPECT_THAT(wrong(R"({"bits": 4})"), HasSubstr("states no quant_method; there are: fp8"));
+  EXPECT_THAT(wrong(R"({"quant_method": 4})"), HasSubstr("quant_method: is 4; it must be text"));
+  EXPECT_THAT(wrong(R"({"quant_method": "gguf"})"), HasSubstr("missing is weights in blocks"));
+  EXPECT_THAT(wrong(R"({"quant_method": "compressed-tensors", "config_groups": {}})"),
+              HasSubstr("config_groups: is empty"));
+  EXPECT_THAT(
+      special_error(having(kGriffin, "{\"model_type\"", "{\"rope_scaling\": 4, \"model_type\"")),
+      HasSubstr("rope_scaling: must be an object"));
+}
+
 }  // namespace
 }  // namespace foretell

@@ -131,11 +131,42 @@ void read_mllama_tower(JsonFields& vision, ModelConfig* config) {
   config->parts_of_decoder.tower = tower;
 }
 
+// Step-3: two convolutions that halve the image each stand between the tower and the projection.
+void read_step3_tower(JsonFields& fields, JsonFields& vision, ModelConfig* config) {
+  TowerPart tower;
+  tower.name = "vision tower";
+  tower.unreadable =
+      "convolutions of several tokens follow its tower: only calls of text can be predicted";
+  tower.layers = vision.size_or("num_hidden_layers", kMaxLayers, 63);
+  tower.hidden = tower.attention_width = vision.size_or("hidden_size", kMaxWidth, 1792);
+  tower.heads = vision.size_or("num_attention_heads", kMaxHeads, 16);
+  tower.intermediate = vision.size_or("intermediate_size", kMaxWidth, 15360);
+  tower.patch = vision.size_or("patch_size", kMaxPixels, 14);
+  tower.side = vision.size_or("image_size", kMaxPixels, 728);
+  const std::int64_t channels = vision.size_or("num_channels", 64, 3);
+  tower.patch_elements = tower.patch * tower.patch * channels;
+  const std::int64_t along = std::max<std::int64_t>(1, tower.side / tower.patch);
+  tower.positions = along * along + 1;  // and that of the class
+  const std::int64_t first = vision.size_or("output_hidden_size", kMaxWidth, 4096);
+  constexpr std::int64_t kFirstPixels = 2 * 2;
+  constexpr std::int64_t kSecondPixels = 3 * 3;
+  tower.projector = {{kFirstPixels * tower.hidden, first, true, false},
+                     {kSecondPixels * first, 2 * first, true, false},
+                     {2 * first, config->hidden, fields.flag_or("projector_bias", false), false}};
+  tower.other_parameters = tower.hidden;  // the token of the class
+  config->parts_of_decoder.tower = tower;
+}
+
 }  // namespace
 
 void read_vision_tower(JsonFields& fields, ModelConfig* config) {
   if (config->parts_of_decoder.empty() || !fields.is_object("vision_config")) return;
   JsonFields vision = fields.inside("vision_config");
+  if (vision.text_or("model_type", "") == "step3_vision_encoder") {
+    read_step3_tower(fields, vision, config);
+    fields.take_problems(vision);
+    return;
+  }
   if (vision.text_or("model_type", "") == "mllama_vision_model") {
     read_mllama_tower(vision, config);
     fields.take_problems(vision);

@@ -194,16 +194,19 @@ struct Builder {
   std::string_view model_type;
   Graph (*build)(const ModelConfig& config, const Binding& binding);
 };
-constexpr std::array<Builder, 24> kBuilders{
+constexpr std::array<Builder, 27> kBuilders{
     {{"vit", build_vit},
      {"mlp_mixer", build_mixer},
      {"clip", build_clip},
      {"clip_text_model", build_clip_text},
      {"dinov2", build_dinov2},
+     {"dinov2_with_registers", build_dinov2},
      {"dinov3_vit", build_dinov3},
      {"swin", build_swin},
      {"swinv2", build_swin},
      {"siglip", build_siglip},
+     {"siglip2", build_siglip},
+     {"siglip2_vision_model", build_siglip_tower},
      {"siglip_vision_model", build_siglip_tower},
      {"perceiver", build_perceiver},
      {"unet_2d_condition", build_denoising_unet},

@@ -99,6 +99,11 @@ void read_dinov2(JsonFields& fields, ModelConfig* config) {
   config->intermediate = (2 * config->intermediate / 3 + kMultiple - 1) / kMultiple * kMultiple;
 }
 
+void read_dinov2_with_registers(JsonFields& fields, ModelConfig* config) {
+  read_dinov2(fields, config);
+  config->vision.tower.registers = fields.count_or("num_register_tokens", kMaxPositions, 4);
+}
+
 void read_dinov3(JsonFields& fields, ModelConfig* config) {
   read_pixels(fields, config);
   read_patch(fields, config, 16);
@@ -156,14 +161,38 @@ TowerConfig siglip_tower(JsonFields& fields) {
   return tower_with_defaults(fields, {12, 768, 12, 3072, Activation::kGeluTanh});
 }
 
+// SigLIP 2 takes images of any shape: as many patches as its table has rows, here those of a
+// square.
+void read_siglip_pixels(JsonFields& fields, ModelConfig* config) {
+  read_pixels(fields, config);
+  config->vision.patch = fields.size_or("patch_size", kMaxPixels, 16);
+  if (fields.has("num_patches")) {
+    const std::int64_t patches = fields.size("num_patches", kMaxPositions);
+    const std::int64_t along = std::llround(std::sqrt(static_cast<double>(patches)));
+    if (along * along != patches)
+      fields.problem("num_patches", "is " + std::to_string(patches) +
+                                        "; it must be a square number: a row for each patch");
+    config->vision.image_size = along * config->vision.patch;
+  }
+  if (config->vision.patch > config->vision.image_size)
+    fields.problem("patch_size", "is more than image_size");
+}
+
+void read_siglip2_tower(JsonFields& fields, ModelConfig* config) {
+  read_siglip_pixels(fields, config);
+  if (!fields.has("num_patches")) config->vision.image_size = 16 * config->vision.patch;
+  use_tower(siglip_tower(fields), config);
+}
+
 // Pixels that make no whole patch at the right and the lower edge are not read.
 void read_siglip(JsonFields& fields, ModelConfig* config) {
   JsonFields vision = fields.inside("vision_config");
-  read_pixels(vision, config);
-  config->vision.patch = vision.size_or("patch_size", kMaxPixels, 16);
-  if (config->vision.patch > config->vision.image_size)
-    vision.problem("patch_size", "is more than image_size");
-  use_tower(siglip_tower(vision), config);
+  if (starts_with(fields.text_or("model_type", ""), "siglip2")) {
+    read_siglip2_tower(vision, config);
+  } else {
+    read_siglip_pixels(vision, config);
+    use_tower(siglip_tower(vision), config);
+  }
   JsonFields inner = fields.inside("text_config");
   TextConfig& text = config->text;
   text.tower = siglip_tower(inner);
@@ -251,24 +280,28 @@ std::vector<ModelType> vision_transformer_model_types() {
   const std::vector<HeadName> texts{{"Model", Head::kNone}, {"ModelWithProjection", Head::kNone}};
   const std::vector<HeadName> classifier{{"ForImageClassification", Head::kSequence},
                                          {"Model", Head::kPooler}};
-  return {{"vit", "ViT", classifier, read_vit, false},
-          {"mlp_mixer", "MLPMixer", {{"ForImageClassification", Head::kNone}}, read_mixer, false},
-          {"dinov2", "Dinov2", plain, read_dinov2, false},
-          {"dinov3_vit", "DINOv3ViT", plain, read_dinov3, false},
-          {"swin", "Swin", classifier, read_swin, false},
-          {"swinv2", "Swinv2", classifier, read_swin, false},
-          {"siglip", "Siglip", plain, read_siglip, false},
-          {"siglip_vision_model", "SiglipVision", plain, read_siglip_tower, false},
-          {"clip", "CLIP", plain, read_clip, false},
-          {"clip_text_model", "CLIPText", texts, read_clip_text, false},
-          {"perceiver",
-           "Perceiver",
-           {{"ForImageClassificationLearned", Head::kNone},
-            {"ForImageClassificationFourier", Head::kNone},
-            {"ForImageClassificationConvProcessing", Head::kNone},
-            {"ForMultimodalAutoencoding", Head::kNone}},
-           read_perceiver,
-           false}};
+  return {
+      {"vit", "ViT", classifier, read_vit, false},
+      {"mlp_mixer", "MLPMixer", {{"ForImageClassification", Head::kNone}}, read_mixer, false},
+      {"dinov2", "Dinov2", plain, read_dinov2, false},
+      {"dinov2_with_registers", "Dinov2WithRegisters", plain, read_dinov2_with_registers, false},
+      {"dinov3_vit", "DINOv3ViT", plain, read_dinov3, false},
+      {"swin", "Swin", classifier, read_swin, false},
+      {"swinv2", "Swinv2", classifier, read_swin, false},
+      {"siglip", "Siglip", plain, read_siglip, false},
+      {"siglip2", "Siglip2", plain, read_siglip, false},
+      {"siglip2_vision_model", "Siglip2Vision", plain, read_siglip2_tower, false},
+      {"siglip_vision_model", "SiglipVision", plain, read_siglip_tower, false},
+      {"clip", "CLIP", plain, read_clip, false},
+      {"clip_text_model", "CLIPText", texts, read_clip_text, false},
+      {"perceiver",
+       "Perceiver",
+       {{"ForImageClassificationLearned", Head::kNone},
+        {"ForImageClassificationFourier", Head::kNone},
+        {"ForImageClassificationConvProcessing", Head::kNone},
+        {"ForMultimodalAutoencoding", Head::kNone}},
+       read_perceiver,
+       false}};
 }
 
 }  // namespace foretell

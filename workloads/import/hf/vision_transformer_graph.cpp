@@ -57,6 +57,12 @@ TensorId patch_tokens(BlockBuilder* block, const ModelConfig& config, const Bind
       block, config, block->op("concat", "Concat", {first, tokens}, {{"axis", std::int64_t{1}}}));
 }
 
+TensorId registers_of(BlockBuilder* block, const ModelConfig& config, std::int64_t batch) {
+  return for_all(block, "register.expand",
+                 block->weight("register", {1, config.vision.tower.registers, config.hidden}),
+                 batch);
+}
+
 // One learned query asks all tokens, and a feed-forward part follows: [batch, hidden].
 TensorId pooled_by_attention(BlockBuilder* block, TensorId x, const ModelConfig& config,
                              std::int64_t batch) {
@@ -114,6 +120,10 @@ Graph build_vit(const ModelConfig& config, const Binding& binding) {
 Graph build_dinov2(const ModelConfig& config, const Binding& binding) {
   BlockBuilder block(config.name);
   TensorId x = patch_tokens(&block, config, binding, true);
+  if (config.vision.tower.registers > 0) {
+    x = block.op("registers", "Concat", {x, registers_of(&block, config, binding.batch)},
+                 {{"axis", std::int64_t{1}}});
+  }
   x = pre_norm_tower(&block, "encoder", x, image_tower(config), {}, 0, true);
   return tokens_and_first(block, x);
 }
@@ -125,12 +135,8 @@ Graph build_dinov3(const ModelConfig& config, const Binding& binding) {
   const TensorId patches = plain_patches(&block, config, binding, true);
   std::vector<TensorId> tokens = {
       for_all(&block, "class.expand", block.weight("class", {1, 1, config.hidden}), binding.batch)};
-  const std::int64_t registers = config.vision.tower.registers;
-  if (registers > 0) {
-    tokens.push_back(for_all(&block, "register.expand",
-                             block.weight("register", {1, registers, config.hidden}),
-                             binding.batch));
-  }
+  if (config.vision.tower.registers > 0)
+    tokens.push_back(registers_of(&block, config, binding.batch));
   tokens.push_back(patches);
   TensorId x = block.op("concat", "Concat", tokens, {{"axis", std::int64_t{1}}});
   const TensorId positions =

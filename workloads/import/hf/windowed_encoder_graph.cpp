@@ -18,11 +18,12 @@ class WindowedEncoder {
     ids_ = block_.graph().add_input("input_ids", tokens, DType::kInt64);
     positions_ = block_.graph().add_input("position_ids", tokens, DType::kInt64);
     block_.enter("embeddings");
-    no_shift_ = block_.weight("no_shift", {config.hidden});
+    if (config.norm == Norm::kLayerNorm) no_shift_ = block_.weight("no_shift", {config.hidden});
   }
 
   Graph build() {
-    TensorId x = norm("norm", block_.embedding("word", ids_, config_.vocab, config_.hidden));
+    TensorId x = block_.embedding("word", ids_, config_.vocab, config_.hidden);
+    if (config_.embedding_norm) x = norm("norm", x);
     for (std::int64_t i = 0; i < config_.layers; ++i) {
       const std::string scope = "encoder." + std::to_string(i);
       block_.enter(scope, scope, static_cast<std::int32_t>(i));
@@ -37,12 +38,9 @@ class WindowedEncoder {
  private:
   // Without a shift: one row of zeros stands for those of all norms.
   TensorId norm(const std::string& name, TensorId x) {
+    if (no_shift_ == kNoId) return block_.normalise(name, x, config_.norm);
     return block_.op(name, "LayerNorm",
                      {x, block_.weight(name + ".gamma", {block_.shape(x).back()}), no_shift_});
-  }
-
-  TensorId heads_of(const std::string& name, TensorId x) {
-    return block_.split_heads(name, x, config_.heads);
   }
 
   TensorId rotated(const std::string& name, TensorId x) {
@@ -51,13 +49,17 @@ class WindowedEncoder {
 
   TensorId attention(TensorId x, bool sees_all) {
     const std::int64_t width = config_.hidden;
-    const TensorId qkv = block_.linear("attention.qkv", x, 3 * width, config_.attention_bias);
+    const std::int64_t keys = config_.kv_heads * config_.head_dim;
+    const TensorId qkv =
+        block_.linear("attention.qkv", x, width + 2 * keys, config_.attention_bias);
     const TensorId first =
         block_.op("attention.split", "Split", {qkv},
-                  {{"axis", std::int64_t{-1}}, {"sizes", Shape{width, width, width}}});
-    const TensorId q = rotated("attention.query.rotate", heads_of("attention.query", first));
-    const TensorId k = rotated("attention.key.rotate", heads_of("attention.key", first + 1));
-    const TensorId v = heads_of("attention.value", first + 2);
+                  {{"axis", std::int64_t{-1}}, {"sizes", Shape{width, keys, keys}}});
+    const TensorId q = rotated("attention.query.rotate",
+                               block_.split_heads("attention.query", first, config_.heads));
+    const TensorId k = rotated("attention.key.rotate",
+                               block_.split_heads("attention.key", first + 1, config_.kv_heads));
+    const TensorId v = block_.split_heads("attention.value", first + 2, config_.kv_heads);
     std::map<std::string, Attribute> attributes{{"causal", std::int64_t{0}}};
     if (!sees_all) attributes["window"] = config_.window;
     const TensorId context = block_.op("attention", "Attention", {q, k, v}, std::move(attributes));
@@ -74,15 +76,18 @@ class WindowedEncoder {
                          config_.hidden, config_.ffn_bias);
   }
 
-  // The embeddings are normalised already: the first layer has no norm before its attention.
+  // Where the embeddings are normalised already, the first layer has no norm before its attention.
   TensorId layer(TensorId x, std::int64_t index) {
-    const TensorId before = index == 0 ? x : norm("attention.norm", x);
+    const bool is_normed = index == 0 && config_.embedding_norm;
+    const TensorId before = is_normed ? x : norm("attention.norm", x);
     const bool sees_all = index % config_.all_tokens_every == 0;
     x = block_.op("attention.residual", "Add", {attention(before, sees_all), x});
     return block_.op("ffn.residual", "Add", {feed_forward(norm("ffn.norm", x)), x});
   }
 
   TensorId logits(TensorId x) {
+    if (config_.norm == Norm::kRmsNorm)
+      return block_.linear("decoder", x, config_.vocab, config_.head_bias);
     const TensorId dense = block_.linear("transform", x, config_.hidden, false);
     const TensorId active =
         block_.activation("transform.activation", dense, config_.head_activation);

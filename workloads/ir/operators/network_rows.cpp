@@ -173,14 +173,14 @@ double short_conv_flops(const OpView& op) {
 }
 
 std::vector<Shape> scan_shapes(const OpView& op) {
-  static const std::set<std::string> kFunctions = {"mamba2",      "mamba1",     "lightning",
-                                                   "gated_delta", "kimi_delta", "rwkv7"};
+  static const std::set<std::string> kFunctions = {
+      "mamba2", "mamba1", "lightning", "gated_delta", "kimi_delta", "rwkv7", "rg_lru"};
   const Shape& query = op.input(0);
   const Shape& value = op.input(2);
   const Shape& state = op.input(op.input_count() - 1);
   if (kFunctions.count(op.text("function")) == 0) {
     op.fail("function '" + op.text("function") +
-            "' is none of mamba2, mamba1, lightning, gated_delta, kimi_delta, rwkv7");
+            "' is none of mamba2, mamba1, lightning, gated_delta, kimi_delta, rwkv7, rg_lru");
   }
   const bool fits = query.size() == 4 && value.size() == 4 && query == op.input(1) &&
                     query[0] == value[0] && query[1] == value[1] && value[2] % query[2] == 0 &&

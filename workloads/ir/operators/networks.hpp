@@ -26,7 +26,7 @@
 //   Scan        query [B, S, Hk, Dk], key [B, S, Hk, Dk], value [B, S, Hv, Dv], gates (one or two
 //               of [B, S, Hv] or [B, S, Hv, Dk]; mamba1 also its rates [Hv, Dk]; lightning one
 //               constant per head), state [B, Hv, Dk, Dv] -> [B, S, Hv * Dv]: a linear recurrence.
-//               function: mamba2, mamba1, lightning, gated_delta, kimi_delta, rwkv7;
+//               function: mamba2, mamba1, lightning, gated_delta, kimi_delta, rwkv7, rg_lru;
 //               chunk: tokens that a prompt is computed in at a time
 //   Compress    values [B, S, W], scores [B, S, W], state -> [B, max(1, S / ratio), D]: every
 //               `ratio` tokens become one, a mean weighted by the softmax of their scores
