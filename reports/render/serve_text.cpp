@@ -27,10 +27,32 @@ std::string row_of(const char* name, const ServeStatistic& one, const ServeSumma
 }
 
 // " (80 %: 0.382 to 0.533)", or nothing where there is none.
-std::string interval_words(const ServeSummary& summary, const std::string& key) {
+std::string interval_words(const ServeSummary& summary, const std::string& key,
+                           const char* number = "{:.3g}") {
   const auto interval = summary.interval80.find(key);
   if (interval == summary.interval80.end()) return "";
-  return fmt::format(" (80 %: {:.3g} to {:.3g})", interval->second.low, interval->second.high);
+  const auto text = [number](double value) { return fmt::format(fmt::runtime(number), value); };
+  return fmt::format(" (80 %: {} to {})", text(interval->second.low), text(interval->second.high));
+}
+
+std::string energy_lines(const ServeSummary& summary) {
+  if (!summary.watts) return "";
+  const auto part = [&summary](const std::optional<double>& value, const char* key,
+                               const char* number, const char* what) {
+    return fmt::format(fmt::runtime(number), value.value_or(0)) + what +
+           interval_words(summary, key, number);
+  };
+  std::string text;
+  if (summary.joules_per_token) {
+    text +=
+        "  " + part(summary.joules_per_token, "joules_per_token", "{:.3g}", " J per output token");
+    if (summary.joules_per_request)
+      text +=
+          ", " + part(summary.joules_per_request, "joules_per_request", "{:.3g}", " J per request");
+    text += "\n";
+  }
+  return text + "  " + part(summary.watts, "watts", "{:.0f}", " W of the boards") + ", " +
+         part(summary.wall_watts, "wall_watts", "{:.0f}", " W at the wall") + "\n";
 }
 
 std::string throughput_line(const ServeSummary& summary) {
@@ -47,16 +69,7 @@ std::string throughput_line(const ServeSummary& summary) {
         fmt::format("  {:.3g} USD per million output tokens, on demand{}\n",
                     *summary.cost_usd_per_million, interval_words(summary, "cost_usd_per_million"));
   }
-  if (summary.watts && summary.joules_per_token) {
-    text += fmt::format("  {:.4g} J per output token, {:.0f} W of the boards, {:.0f} W at the wall",
-                        *summary.joules_per_token, *summary.watts, summary.wall_watts.value_or(0));
-    const auto watts = summary.interval80.find("watts");
-    if (watts != summary.interval80.end()) {
-      text +=
-          fmt::format(" (80 %: boards {:.0f} to {:.0f} W)", watts->second.low, watts->second.high);
-    }
-    text += "\n";
-  }
+  text += energy_lines(summary);
   if (summary.usd_per_million_with_energy) {
     text += fmt::format("  {:.3g} USD per million output tokens with energy\n",
                         *summary.usd_per_million_with_energy);
