@@ -120,6 +120,7 @@ std::string to_json(const PlanRecord& record) {
       {"schema", kPlanSchema},
       {"context", record_json(record.context, plan_number)},
       {"best", best.empty() ? RecordJson(nullptr) : record_json(*best.front(), plan_number)},
+      {"interrupted", record.interrupted},
       {"would_hold", record.would_hold},
       {"systems", record_json(record.systems, plan_number)}};
   return out.dump();

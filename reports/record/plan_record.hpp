@@ -95,6 +95,7 @@ struct PlanContext {
 struct PlanRecord {
   PlanContext context;
   std::vector<SystemPlan> systems;  // in the order of the request
+  bool interrupted = false;         // these are the systems that were searched so far
   std::string would_hold;           // where no system holds the network: one that does; else ""
 };
 

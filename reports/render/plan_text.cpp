@@ -118,10 +118,16 @@ std::string nearest_promise(const PlanRecord& plan) {
 
 std::string question(const PlanRecord& plan) {
   const PlanContext& context = plan.context;
-  return fmt::format(
+  std::string text = fmt::format(
       "{} {}\npromise {}, each deployment keeps all of it with a probability of {} "
       "or more\n",
       context.workload, context.load, context.slo, plain_format(context.probability));
+  if (plan.interrupted) text += "\nINTERRUPTED: of the systems that were searched so far\n";
+  return text;
+}
+
+const char* no_system(const PlanRecord& plan) {
+  return plan.systems.empty() ? "no system was searched" : "no system keeps it";
 }
 
 std::string runner_up(const PlanRecord& plan) {
@@ -136,8 +142,12 @@ std::string runner_up(const PlanRecord& plan) {
 std::string commands_of(const PlannedDeployment& best) {
   std::string text = fmt::format("\nto see it in detail:\n  {}\n", best.simulate);
   if (!best.start.empty()) {
-    text += fmt::format("to start each of the {} workers on each of {} instance{}:\n  {}\n",
-                        best.workers, best.instances, best.instances == 1 ? "" : "s", best.start);
+    const auto each = [](const char* what, std::int64_t count) {
+      return count == 1 ? fmt::format("the {}", what)
+                        : fmt::format("each of the {} {}s", count, what);
+    };
+    text += fmt::format("to start {} on {}:\n  {}\n", each("worker", best.workers),
+                        each("instance", best.instances), best.start);
   }
   return text;
 }
@@ -184,7 +194,7 @@ std::string plan_text(const PlanRecord& plan, int max_width) {
   const std::vector<const PlannedDeployment*> best = best_of_systems(plan);
   std::string text = question(plan) + "\n";
   if (best.empty()) {
-    text += "no system keeps it\n" + nearest_promise(plan);
+    text += no_system(plan) + "\n" + nearest_promise(plan);
   } else {
     text += "cheapest: " + headline(*best.front()) + "\n\n";
     std::vector<std::string> spared;
@@ -227,7 +237,7 @@ std::string plan_markdown(const PlanRecord& plan) {
   const std::vector<const PlannedDeployment*> best = best_of_systems(plan);
   std::string text = "# Plan\n\n" + markdown_text(question(plan)) + "\n\n";
   if (best.empty()) {
-    text += "No system keeps it. " + markdown_text(nearest_promise(plan)) + "\n";
+    text += no_system(plan) + ". " + markdown_text(nearest_promise(plan)) + "\n";
   } else {
     text += "Cheapest: " + markdown_text(headline(*best.front())) + ".\n\n";
     text += render_markdown(plan_table(plan));

@@ -62,6 +62,15 @@ TEST(PlanText, WhatComesNearestStandsForASystem) {
   EXPECT_THAT(text, Not(HasSubstr("90 ms")));
 }
 
+TEST(PlanText, WhatWasInterruptedSaysSo) {
+  PlanRecord record = record_of({});
+  EXPECT_THAT(plan_text(record, 0), Not(HasSubstr("INTERRUPTED")));
+  record.interrupted = true;
+  EXPECT_THAT(plan_text(record, 0), HasSubstr("INTERRUPTED"));
+  EXPECT_THAT(plan_text(record, 0), HasSubstr("no system was searched"));
+  EXPECT_THAT(to_json(record), HasSubstr("\"interrupted\":true"));
+}
+
 TEST(PlanText, NothingHoldsOnlyWhereMemoryIsMissing) {
   const SystemPlan small = plan_of("small", {fallen(kNoMemory, 1, "needs 30 GiB")});
   const SystemPlan old = plan_of("old", {fallen(kRefused, 0, "no fp8")});

@@ -4,6 +4,7 @@
 
 #include "model/base/text.hpp"
 #include "reports/render/folded_notes.hpp"
+#include "reports/render/si_format.hpp"
 
 namespace foretell {
 namespace {
@@ -27,32 +28,36 @@ std::string row_of(const char* name, const ServeStatistic& one, const ServeSumma
 }
 
 // " (80 %: 0.382 to 0.533)", or nothing where there is none.
-std::string interval_words(const ServeSummary& summary, const std::string& key,
-                           const char* number = "{:.3g}") {
+std::string interval_words(const ServeSummary& summary, const std::string& key) {
   const auto interval = summary.interval80.find(key);
   if (interval == summary.interval80.end()) return "";
-  const auto text = [number](double value) { return fmt::format(fmt::runtime(number), value); };
-  return fmt::format(" (80 %: {} to {})", text(interval->second.low), text(interval->second.high));
+  return fmt::format(" (80 %: {:.3g} to {:.3g})", interval->second.low, interval->second.high);
 }
 
-std::string energy_lines(const ServeSummary& summary) {
-  if (!summary.watts) return "";
-  const auto part = [&summary](const std::optional<double>& value, const char* key,
-                               const char* number, const char* what) {
-    return fmt::format(fmt::runtime(number), value.value_or(0)) + what +
-           interval_words(summary, key, number);
-  };
-  std::string text;
-  if (summary.joules_per_token) {
-    text +=
-        "  " + part(summary.joules_per_token, "joules_per_token", "{:.3g}", " J per output token");
-    if (summary.joules_per_request)
-      text +=
-          ", " + part(summary.joules_per_request, "joules_per_request", "{:.3g}", " J per request");
-    text += "\n";
+// "2.27 J per output token (80 %: 1.36 J to 3.63 J)".
+std::string amount_words(const ServeSummary& summary, const std::optional<double>& value,
+                         const char* key, const char* unit, const char* what) {
+  std::string text = fmt::format("{} {}", si_format(value.value_or(0), unit), what);
+  const auto interval = summary.interval80.find(key);
+  if (interval != summary.interval80.end()) {
+    text += fmt::format(" (80 %: {} to {})", si_format(interval->second.low, unit),
+                        si_format(interval->second.high, unit));
   }
-  return text + "  " + part(summary.watts, "watts", "{:.0f}", " W of the boards") + ", " +
-         part(summary.wall_watts, "wall_watts", "{:.0f}", " W at the wall") + "\n";
+  return text;
+}
+
+std::string energy_lines(const ServeSummary& one) {
+  if (!one.watts) return "";
+  std::string text;
+  if (one.joules_per_token && one.joules_per_request) {
+    text = fmt::format(
+        "  {}, {}\n",
+        amount_words(one, one.joules_per_token, "joules_per_token", "J", "per output token"),
+        amount_words(one, one.joules_per_request, "joules_per_request", "J", "per request"));
+  }
+  return text + fmt::format("  {}, {}\n",
+                            amount_words(one, one.watts, "watts", "W", "of the boards"),
+                            amount_words(one, one.wall_watts, "wall_watts", "W", "at the wall"));
 }
 
 std::string throughput_line(const ServeSummary& summary) {

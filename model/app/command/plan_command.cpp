@@ -132,8 +132,9 @@ bool plan_all(const PlanRequest& request, const std::vector<std::string>& system
       }
       if (answer.text.front() == kWrong) throw UserError(answer.text.substr(1));
       store.add(read_system_plan(answer.text.substr(1), system));
-      progress.update(static_cast<double>(done) / static_cast<double>(open.size()), system);
     }
+    progress.update(static_cast<double>(done) / static_cast<double>(open.size()),
+                    fmt::format(" ({} of {} systems)", done, open.size()));
     if (StopSignals::received() != 0) return false;
   }
   return true;
@@ -157,6 +158,7 @@ int run_plan(const PlanOptions& options, const Session& session) {
   for (const std::string& system : systems) {
     if (const SystemPlan* plan = store.find(system)) record.systems.push_back(*plan);
   }
+  record.interrupted = !finished;
   mark_front(record);
   if (finished && nothing_holds(record) && !states_workers(request.service)) {
     record.would_hold = cheapest_that_holds(session.predict, request);

@@ -209,12 +209,13 @@ class SystemSearch {
     alike.engine.clear();
     alike.workers = alike.prefill_workers = 0;
     const std::string split = setting_of(alike);
-    if (!(one.rate > 0) && !too_slow_.insert(split).second) {
+    if (!(one.rate > 0) && too_slow_.count(split) > 0) {
       return reject(candidate, kTooSlow,
                     "a decode step takes longer than promised, as with other workers, "
                     "engines and limits of the batch");
     }
     const Trial lone = simulate(alone(candidate));
+    if (!(one.rate > 0)) too_slow_.insert(split);
     if (!keeps(lone) || !(one.rate > 0)) return reject_promise(candidate, lone);
     const double lone_s = lone.record.summary.e2e_s.mean;
     const auto most =
