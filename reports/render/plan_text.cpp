@@ -126,7 +126,7 @@ std::string question(const PlanRecord& plan) {
   return text;
 }
 
-const char* no_system(const PlanRecord& plan) {
+std::string no_system(const PlanRecord& plan) {
   return plan.systems.empty() ? "no system was searched" : "no system keeps it";
 }
 
