@@ -172,7 +172,7 @@ void read_lengths(const CellMap& cells, Request& request) {
   }
   if (phase == kDecode && (request.input_len == 0 || request.output_len == 0)) {
     throw UserError(
-        "a generation (phase decode) needs input_len and output_len; one pass of the network is "
+        "phase: decode needs input_len and output_len; one pass of the network is "
         "stated by seq_len");
   }
 }
