@@ -5,7 +5,7 @@
 #include <memory>
 #include <utility>
 
-#include "model/base/errors.hpp"
+#include "model/base/memory_error.hpp"
 #include "model/serving/service_modules.hpp"
 
 namespace foretell {
@@ -43,7 +43,7 @@ void check_fits(const WorkerRules& rules, std::int64_t input, std::int64_t outpu
         "allow chunks with --chunk",
         input, rules.max_tokens));
   }
-  throw UserError(fmt::format(
+  throw MemoryError(fmt::format(
       "a request of {} + {} tokens needs {} KV blocks of {} tokens, but a worker has {}; raise "
       "--tp or --kv-fraction, take a narrower --kv-dtype or --dtype, or shorter requests",
       input, output, blocks_for(input + output - 1, rules.block), rules.block, rules.blocks));
@@ -59,10 +59,15 @@ void check_loads(const ServiceSetup& setup) {
       continue;
     }
     for (std::size_t i = 0; i < load.trace.size(); ++i) {
+      const auto here = [i](const UserError& error) {
+        return fmt::format("request {} of the trace: {}", i + 1, error.what());
+      };
       try {
         check_fits(*rules, load.trace[i].input_len, load.trace[i].output_len);
+      } catch (const MemoryError& error) {
+        throw MemoryError(here(error));
       } catch (const UserError& error) {
-        throw UserError(fmt::format("request {} of the trace: {}", i + 1, error.what()));
+        throw UserError(here(error));
       }
     }
   }

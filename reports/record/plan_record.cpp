@@ -53,8 +53,8 @@ struct RecordFields<RejectedDeployment> {
   using R = RejectedDeployment;
   static constexpr auto kAll = std::tuple_cat(
       RecordFields<DeploymentSetting>::kAll,
-      std::make_tuple(record_field("reason", &R::reason), record_field("nearest", &R::nearest),
-                      record_field("excess", &R::excess)));
+      std::make_tuple(record_field("cause", &R::cause), record_field("reason", &R::reason),
+                      record_field("nearest", &R::nearest), record_field("excess", &R::excess)));
 };
 
 template <>
@@ -76,11 +76,15 @@ struct RecordFields<PlanContext> {
 };
 
 bool nothing_holds(const PlanRecord& plan) {
-  return std::all_of(plan.systems.begin(), plan.systems.end(), [](const SystemPlan& system) {
-    return system.deployments.empty() &&
-           std::all_of(system.rejected.begin(), system.rejected.end(),
-                       [](const RejectedDeployment& one) { return one.excess == 0; });
-  });
+  bool lacks_memory = false;
+  for (const SystemPlan& system : plan.systems) {
+    if (!system.deployments.empty()) return false;
+    for (const RejectedDeployment& one : system.rejected) {
+      if (one.cause != kNoMemory && one.cause != kRefused) return false;
+      lacks_memory = lacks_memory || one.cause == kNoMemory;
+    }
+  }
+  return lacks_memory;
 }
 
 std::string setting_of(const DeploymentSetting& one) {
@@ -116,6 +120,7 @@ std::string to_json(const PlanRecord& record) {
       {"schema", kPlanSchema},
       {"context", record_json(record.context, plan_number)},
       {"best", best.empty() ? RecordJson(nullptr) : record_json(*best.front(), plan_number)},
+      {"interrupted", record.interrupted},
       {"would_hold", record.would_hold},
       {"systems", record_json(record.systems, plan_number)}};
   return out.dump();

@@ -21,7 +21,7 @@ struct DeploymentSetting {
   std::string dtype;
   std::string engine;                // as it is typed, or "vllm-0.14@<hash>"; "": the default
   std::string library;               // of kernels; "": the default
-  std::int64_t tp = 1;               // 0: the system refuses the type, or the network
+  std::int64_t tp = 1;               // 0: no split is known, as the type is refused
   std::int64_t pp = 1;               // stages of a worker, each of `tp` devices in every rank
   std::int64_t attention_dp = 1;     // ranks of a worker with sequences of their own
   std::int64_t ep = 1;               // groups of devices of a worker, each with some experts
@@ -59,8 +59,15 @@ struct PlannedDeployment : DeploymentSetting {
   std::string start;      // the engine's own command for one worker; "": not known
 };
 
+// Why a deployment cannot be taken.
+inline constexpr const char* kRefused = "refused";  // the type, the network or what is stated
+inline constexpr const char* kNoMemory = "memory";  // does not hold the network, or a request
+inline constexpr const char* kTooSlow = "promise";  // one of them is broken
+inline constexpr const char* kTooDear = "cost";     // others of the system are cheaper
+
 // What was tried and cannot be taken.
 struct RejectedDeployment : DeploymentSetting {
+  std::string cause;  // one of the words above
   std::string reason;
   // All promises with the limits that it keeps, and how far the one that is off most is (1.3: 30 %
   // above it); "" and 0 where another reason comes first.
@@ -88,10 +95,11 @@ struct PlanContext {
 struct PlanRecord {
   PlanContext context;
   std::vector<SystemPlan> systems;  // in the order of the request
+  bool interrupted = false;         // these are the systems that were searched so far
   std::string would_hold;           // where no system holds the network: one that does; else ""
 };
 
-// No candidate of any system holds the network, whatever is promised.
+// Memory is missing, and no candidate of any system runs, whatever is promised.
 bool nothing_holds(const PlanRecord& plan);
 
 // How its workers are set up, apart from the limit of their batch; equal for equal ones.

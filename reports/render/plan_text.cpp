@@ -38,12 +38,14 @@ std::string headline(const PlannedDeployment& one) {
                      plain_format(one.usd_per_million), plain_format(one.usd_per_hour, 4));
 }
 
-// For a system that keeps no promise: the candidate that comes nearest, else the one that is split
-// furthest, of the first type that works there.
+// For a system that keeps no promise: the candidate that comes nearest; else one that runs, then
+// one that lacks memory, split furthest, of the first type that works there.
 const RejectedDeployment* nearest_of(const SystemPlan& plan) {
   const RejectedDeployment* best = nullptr;
   const auto rank = [](const RejectedDeployment& one) {
-    return one.excess > 0 ? -one.excess : -1e9 + static_cast<double>(one.tp);
+    const int cause = one.cause == kRefused ? 0 : one.cause == kNoMemory ? 1 : 2;
+    const bool is_known = one.excess > 0;
+    return std::make_tuple(is_known, is_known ? -one.excess : cause, one.devices());
   };
   for (const RejectedDeployment& one : plan.rejected) {
     if (best == nullptr || rank(one) > rank(*best)) best = &one;
@@ -51,35 +53,46 @@ const RejectedDeployment* nearest_of(const SystemPlan& plan) {
   return best;
 }
 
-// Those that break a promise one by one; those that do not run the network at all in two lines.
+// Without the name of the system and what to do instead, so that equal reasons are equal texts.
+std::string gist_of(const RejectedDeployment& one, const std::string& system) {
+  const std::string start = system + ": ";
+  const std::string text = one.reason.substr(0, one.reason.find(';'));
+  return starts_with(text, start) ? text.substr(start.size()) : text;
+}
+
+// Those that break a promise one by one; those that lack memory together; those that are refused by
+// what refuses them.
 std::string fallen_out(const PlanRecord& plan) {
   std::string text;
-  std::vector<std::string> no_type;
-  std::vector<std::string> no_room;
+  std::vector<std::string> no_memory;
   std::string example;
-  std::string refusal;
+  std::vector<std::pair<std::string, std::vector<std::string>>> refused;  // by reason
   for (const SystemPlan& system : plan.systems) {
     const RejectedDeployment* nearest = nearest_of(system);
     if (!system.deployments.empty() || nearest == nullptr) continue;
-    if (nearest->excess > 0) {
+    const std::string gist = gist_of(*nearest, system.system);
+    if (nearest->cause == kNoMemory) {
+      no_memory.push_back(system.system);
+      if (example.empty()) example = gist;
+    } else if (nearest->cause == kRefused) {
+      const auto same = std::find_if(refused.begin(), refused.end(),
+                                     [&gist](const auto& one) { return one.first == gist; });
+      if (same == refused.end()) {
+        refused.push_back({gist, {system.system}});
+      } else {
+        same->second.push_back(system.system);
+      }
+    } else {
       text += fmt::format("  {}: {} with {}: {}\n", system.system, nearest->dtype,
                           split_of(*nearest), nearest->reason);
-    } else if (nearest->tp == 0) {
-      no_type.push_back(system.system);
-      if (refusal.empty()) refusal = nearest->reason.substr(0, nearest->reason.find(';'));
-    } else {
-      no_room.push_back(system.system);
-      if (example.empty()) example = nearest->reason.substr(0, nearest->reason.find(';'));
     }
   }
-  if (!no_room.empty()) {
-    text += fmt::format("  {}: do not hold the network, for example: {}\n", join(no_room, ", "),
-                        example);
+  if (!no_memory.empty()) {
+    text +=
+        fmt::format("  {}: too little memory, for example: {}\n", join(no_memory, ", "), example);
   }
-  if (!no_type.empty()) {
-    text += fmt::format("  {}: refuse the types, the network or what is stated, for example: {}\n",
-                        join(no_type, ", "), refusal);
-  }
+  for (const auto& [reason, systems] : refused)
+    text += fmt::format("  {}: {}\n", join(systems, ", "), reason);
   return text;
 }
 
@@ -105,10 +118,16 @@ std::string nearest_promise(const PlanRecord& plan) {
 
 std::string question(const PlanRecord& plan) {
   const PlanContext& context = plan.context;
-  return fmt::format(
+  std::string text = fmt::format(
       "{} {}\npromise {}, each deployment keeps all of it with a probability of {} "
       "or more\n",
       context.workload, context.load, context.slo, plain_format(context.probability));
+  if (plan.interrupted) text += "\nINTERRUPTED: of the systems that were searched so far\n";
+  return text;
+}
+
+std::string no_system(const PlanRecord& plan) {
+  return plan.systems.empty() ? "no system was searched" : "no system keeps it";
 }
 
 std::string runner_up(const PlanRecord& plan) {
@@ -123,8 +142,12 @@ std::string runner_up(const PlanRecord& plan) {
 std::string commands_of(const PlannedDeployment& best) {
   std::string text = fmt::format("\nto see it in detail:\n  {}\n", best.simulate);
   if (!best.start.empty()) {
-    text += fmt::format("to start each of the {} workers on each of {} instance{}:\n  {}\n",
-                        best.workers, best.instances, best.instances == 1 ? "" : "s", best.start);
+    const auto each = [](const char* what, std::int64_t count) {
+      return count == 1 ? fmt::format("the {}", what)
+                        : fmt::format("each of the {} {}s", count, what);
+    };
+    text += fmt::format("to start {} on {}:\n  {}\n", each("worker", best.workers),
+                        each("instance", best.instances), best.start);
   }
   return text;
 }
@@ -171,7 +194,7 @@ std::string plan_text(const PlanRecord& plan, int max_width) {
   const std::vector<const PlannedDeployment*> best = best_of_systems(plan);
   std::string text = question(plan) + "\n";
   if (best.empty()) {
-    text += "no system keeps it\n" + nearest_promise(plan);
+    text += no_system(plan) + "\n" + nearest_promise(plan);
   } else {
     text += "cheapest: " + headline(*best.front()) + "\n\n";
     std::vector<std::string> spared;
@@ -214,7 +237,7 @@ std::string plan_markdown(const PlanRecord& plan) {
   const std::vector<const PlannedDeployment*> best = best_of_systems(plan);
   std::string text = "# Plan\n\n" + markdown_text(question(plan)) + "\n\n";
   if (best.empty()) {
-    text += "No system keeps it. " + markdown_text(nearest_promise(plan)) + "\n";
+    text += no_system(plan) + ". " + markdown_text(nearest_promise(plan)) + "\n";
   } else {
     text += "Cheapest: " + markdown_text(headline(*best.front())) + ".\n\n";
     text += render_markdown(plan_table(plan));

@@ -4,6 +4,7 @@
 
 #include "model/base/text.hpp"
 #include "reports/render/folded_notes.hpp"
+#include "reports/render/si_format.hpp"
 
 namespace foretell {
 namespace {
@@ -33,6 +34,32 @@ std::string interval_words(const ServeSummary& summary, const std::string& key) 
   return fmt::format(" (80 %: {:.3g} to {:.3g})", interval->second.low, interval->second.high);
 }
 
+// "2.27 J per output token (80 %: 1.36 J to 3.63 J)".
+std::string amount_words(const ServeSummary& summary, const std::optional<double>& value,
+                         const char* key, const char* unit, const char* what) {
+  std::string text = fmt::format("{} {}", si_format(value.value_or(0), unit), what);
+  const auto interval = summary.interval80.find(key);
+  if (interval != summary.interval80.end()) {
+    text += fmt::format(" (80 %: {} to {})", si_format(interval->second.low, unit),
+                        si_format(interval->second.high, unit));
+  }
+  return text;
+}
+
+std::string energy_lines(const ServeSummary& one) {
+  if (!one.watts) return "";
+  std::string text;
+  if (one.joules_per_token && one.joules_per_request) {
+    text = fmt::format(
+        "  {}, {}\n",
+        amount_words(one, one.joules_per_token, "joules_per_token", "J", "per output token"),
+        amount_words(one, one.joules_per_request, "joules_per_request", "J", "per request"));
+  }
+  return text + fmt::format("  {}, {}\n",
+                            amount_words(one, one.watts, "watts", "W", "of the boards"),
+                            amount_words(one, one.wall_watts, "wall_watts", "W", "at the wall"));
+}
+
 std::string throughput_line(const ServeSummary& summary) {
   std::string text = fmt::format("  {:.1f} output tokens/s, {:.4g} requests/s",
                                  summary.output_tokens_per_s, summary.requests_per_s);
@@ -47,16 +74,7 @@ std::string throughput_line(const ServeSummary& summary) {
         fmt::format("  {:.3g} USD per million output tokens, on demand{}\n",
                     *summary.cost_usd_per_million, interval_words(summary, "cost_usd_per_million"));
   }
-  if (summary.watts && summary.joules_per_token) {
-    text += fmt::format("  {:.4g} J per output token, {:.0f} W of the boards, {:.0f} W at the wall",
-                        *summary.joules_per_token, *summary.watts, summary.wall_watts.value_or(0));
-    const auto watts = summary.interval80.find("watts");
-    if (watts != summary.interval80.end()) {
-      text +=
-          fmt::format(" (80 %: boards {:.0f} to {:.0f} W)", watts->second.low, watts->second.high);
-    }
-    text += "\n";
-  }
+  text += energy_lines(summary);
   if (summary.usd_per_million_with_energy) {
     text += fmt::format("  {:.3g} USD per million output tokens with energy\n",
                         *summary.usd_per_million_with_energy);

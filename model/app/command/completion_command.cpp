@@ -38,9 +38,14 @@ constexpr const char* kScriptEnd = R"bash(  esac
 complete -o default -F _foretell foretell
 )bash";
 
+// But those that no help shows.
+std::vector<const CLI::Option*> shown_options(const CLI::App& command) {
+  return command.get_options([](const CLI::Option* one) { return !one->get_group().empty(); });
+}
+
 std::string option_words(const CLI::App& command) {
   std::vector<std::string> words;
-  for (const CLI::Option* option : command.get_options()) {
+  for (const CLI::Option* option : shown_options(command)) {
     for (const std::string& name : option->get_lnames()) words.push_back("--" + name);
   }
   return join(words, " ");
@@ -96,7 +101,7 @@ std::string fish_script(const CLI::App& app) {
     const std::string name = command->get_name();
     script += "complete -c foretell -n __fish_use_subcommand -f -a " + name + " -d " +
               in_fish_quotes(command->get_description()) + "\n";
-    for (const CLI::Option* option : command->get_options()) {
+    for (const CLI::Option* option : shown_options(*command)) {
       const bool takes_value = option->get_items_expected_max() > 0;
       for (const std::string& word : option->get_lnames()) {
         script += "complete -c foretell -n '__fish_seen_subcommand_from " + name + "' -l " + word +

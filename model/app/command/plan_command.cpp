@@ -11,6 +11,7 @@
 #include "model/app/request/parallel_predict.hpp"
 #include "model/app/request/request_fields.hpp"
 #include "model/app/serving/request/serve_keys.hpp"
+#include "model/app/terminal/help_groups.hpp"
 #include "model/app/terminal/options.hpp"
 #include "model/app/terminal/output.hpp"
 #include "model/app/terminal/progress.hpp"
@@ -131,8 +132,9 @@ bool plan_all(const PlanRequest& request, const std::vector<std::string>& system
       }
       if (answer.text.front() == kWrong) throw UserError(answer.text.substr(1));
       store.add(read_system_plan(answer.text.substr(1), system));
-      progress.update(static_cast<double>(done) / static_cast<double>(open.size()), system);
     }
+    progress.update(static_cast<double>(done) / static_cast<double>(open.size()),
+                    fmt::format(" ({} of {} systems)", done, open.size()));
     if (StopSignals::received() != 0) return false;
   }
   return true;
@@ -156,6 +158,7 @@ int run_plan(const PlanOptions& options, const Session& session) {
   for (const std::string& system : systems) {
     if (const SystemPlan* plan = store.find(system)) record.systems.push_back(*plan);
   }
+  record.interrupted = !finished;
   mark_front(record);
   if (finished && nothing_holds(record) && !states_workers(request.service)) {
     record.would_hold = cheapest_that_holds(session.predict, request);
@@ -203,8 +206,8 @@ void add_plan_options(CLI::App& command, PlanOptions& options) {
   add("--probability", options.probability,
       "with which all promises have to be kept, by the intervals (default: 0.8)", "P");
   add("--on", options.systems, "systems to choose from (default: all that have a price)",
-      "SYSTEM,…");
-  add("--dtype", options.dtypes, "types to choose from (default: fp8,bf16,fp16)", "TYPE,…");
+      "SYSTEM,...");
+  add("--dtype", options.dtypes, "types to choose from (default: fp8,bf16,fp16)", "TYPE,...");
   add_field_options(command, options.model, service_fields({"library"}));
   add("--workers", options.request.workers,
       "together: every worker does prompts and answers; separate: some do one, some the other; "
@@ -213,15 +216,15 @@ void add_plan_options(CLI::App& command, PlanOptions& options) {
   add("--engine", options.engines,
       "serving engines of hw/engines to choose from (default: all, the newest of each that the "
       "system runs)",
-      "NAME[@RELEASE],…");
+      "NAME[@RELEASE],...");
   add("--library", options.libraries,
       "of GPUs: libraries of hw/kernels whose kernels networks may run, to choose from (default: "
       "the one of hw/kernels/choice.yaml, whatever the engine)",
-      "LIBRARY,…");
+      "LIBRARY,...");
   add("--max-batch", options.max_batch,
       "limits of the sequences of a worker to choose from (default: the engine's, and the largest "
       "that a promise of tpot allows)",
-      "N,…");
+      "N,...");
   add("--requests", options.service["requests"],
       "simulated for each decision (default: 600 to 4000, by how many are in flight)", "N");
   add_seed_option(command, options.model.seed);
@@ -253,6 +256,7 @@ void add_plan_command(CLI::App& app, Session& session) {
   add_model_options(*command, options->model);
   add_format_option(*command, options->output);
   add_energy_option(*command, options->output);
+  group_service_help(*command, "Searched, where it is not stated");
   set_action(*command, session, [options, &session] { return run_plan(*options, session); });
 }
 

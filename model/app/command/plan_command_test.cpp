@@ -148,7 +148,7 @@ TEST(PlanCommand, NamesASystemThatHoldsANetworkThatNoneOfThoseAskedHolds) {
       run_command({"plan", "--on=g6.xlarge", "--workload=Llama-3.1-70B", "--rate=1",
                    "--input-len=128", "--output-len=32", "--dtype=fp8", "--slo=ttft.p99<=1s"});
   EXPECT_EQ(outcome.code, 1);
-  EXPECT_THAT(outcome.result, HasSubstr("g6.xlarge: do not hold the network"));
+  EXPECT_THAT(outcome.result, HasSubstr("g6.xlarge: too little memory, for example: Llama"));
   EXPECT_THAT(outcome.result, HasSubstr("the cheapest instance that holds the network: "));
   EXPECT_THAT(outcome.result, HasSubstr("with fp8 and tp "));
 }

@@ -13,6 +13,7 @@
 #include "model/app/serving/request/serve.hpp"
 #include "model/app/serving/request/serve_keys.hpp"
 #include "model/app/serving/request/worker_machine.hpp"
+#include "model/app/terminal/help_groups.hpp"
 #include "model/app/terminal/options.hpp"
 #include "model/app/terminal/output.hpp"
 #include "model/app/terminal/progress.hpp"
@@ -212,6 +213,7 @@ void add_serve_command(CLI::App& app, Session& session) {
   add_energy_option(*command, options->output);
   add_option(*command, "-o,--output", options->output.output, "FILE",
              "file (default: standard output)");
+  group_service_help(*command, "Deployment");
   set_action(*command, session, [options, &session] { return run_serve(*options, session); });
 }
 

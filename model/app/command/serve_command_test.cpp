@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "model/app/command/testing/command_runner.hpp"
 #include "model/config/document.hpp"
@@ -14,6 +15,7 @@
 namespace foretell {
 namespace {
 
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 
 CommandResult serve_with(std::vector<std::string> more) {
@@ -57,6 +59,35 @@ TEST(ServeCommand, GivesARecordOfItsSchema) {
   EXPECT_EQ(
       serve_with(small_and({"--format", "json", "--slo", "ttft.p99<=10s,tpot.p99<=1us"})).result,
       outcome.result);
+}
+
+// Every option stands under a heading, and the headings of both commands in one order.
+TEST(ServeCommand, HelpIsGroupedLikeThatOfPlan) {
+  const std::string completion = run_command({"completion", "bash"}).result;
+  for (const std::string command : {"serve", "plan"}) {
+    const std::string help = run_command({command, "--help"}).result;
+    const std::size_t begin = completion.find("    " + command + ") ");
+    ASSERT_NE(begin, std::string::npos);
+    std::istringstream words(completion.substr(begin, completion.find("--quiet", begin) - begin));
+    int options = 0;
+    for (std::string word; words >> word;) {
+      const std::size_t dashes = word.find("--");
+      if (dashes == std::string::npos || word == "--") continue;
+      EXPECT_THAT(help, ContainsRegex("(  |,)" + word.substr(dashes) + "[ \n]"));
+      ++options;
+    }
+    EXPECT_GT(options, 40) << command;
+    std::size_t last = 0;
+    for (const char* heading :
+         {"Options:", "Load:", "Lengths:", "Promise:",
+          command == "plan" ? "Searched, where it is not stated:" : "Deployment:", "Engine:",
+          "Memory:", "Hardware:", "Output:"}) {
+      const std::size_t at = help.find("\n" + std::string(heading) + "\n");
+      ASSERT_NE(at, std::string::npos) << heading;
+      EXPECT_GT(at, last) << heading;
+      last = at;
+    }
+  }
 }
 
 TEST(ServeCommand, WritesALinePerRequestAndATimeline) {

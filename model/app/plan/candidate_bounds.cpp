@@ -46,12 +46,12 @@ class CandidateBounds {
  public:
   CandidateBounds(MachinePool& pool, const PlanRequest& request, const std::string& system,
                   const Load& load,
-                  const std::function<void(const Candidate&, const std::string&)>& reject)
+                  const std::function<void(const Candidate&, const UserError&)>& refuse)
       : pool_(pool),
         request_(request),
         system_(system),
         load_(load),
-        reject_(reject),
+        refuse_(refuse),
         promises_(parse_promises(request.service.slo)),
         mean_{mean_input(load), mean_output(load), request.service.prefix_share,
               tokens_per_step(request.service.speculate)},
@@ -98,7 +98,7 @@ class CandidateBounds {
     } catch (const UserError& error) {
       Candidate refused = candidate;
       refused.tp = 0;
-      reject_(refused, error.what());
+      refuse_(refused, error);
       return false;
     }
   }
@@ -117,9 +117,9 @@ class CandidateBounds {
       candidate.workers = request_.service.dp > 0 ? request_.service.dp : fit;
       if (candidate.workers > fit || fit == 0) {
         if (states_workers(request_.service)) {
-          reject_(candidate,
-                  fmt::format("{} workers of {} devices do not fit the {} of {}", candidate.workers,
-                              split.devices(), machine.devices, system_));
+          refuse_(candidate, UserError(fmt::format(
+                                 "{} workers of {} devices do not fit the {} of {}",
+                                 candidate.workers, split.devices(), machine.devices, system_)));
         }
         return;
       }
@@ -133,7 +133,7 @@ class CandidateBounds {
         }
       }
     } catch (const UserError& error) {
-      refuse(split, error.what());
+      refuse_(split, error);
     }
   }
 
@@ -165,7 +165,7 @@ class CandidateBounds {
             std::min(prompt.alone_s, step.alone_s) / kSlack);
       }
     } catch (const UserError& error) {
-      refuse(candidate, error.what());
+      refuse_(candidate, error);
     }
   }
 
@@ -219,17 +219,11 @@ class CandidateBounds {
     return {0, step.batch};
   }
 
-  // What is stated and does not run is no matter of memory alone.
-  void refuse(Candidate candidate, const std::string& why) const {
-    if (states_workers(request_.service)) candidate.tp = 0;
-    reject_(candidate, why);
-  }
-
   MachinePool& pool_;
   const PlanRequest& request_;
   const std::string& system_;
   const Load& load_;
-  const std::function<void(const Candidate&, const std::string&)>& reject_;
+  const std::function<void(const Candidate&, const UserError&)>& refuse_;
   std::vector<Promise> promises_;
   MeanRequest mean_;
   LaunchCommands commands_;
@@ -242,8 +236,8 @@ class CandidateBounds {
 
 std::vector<Bounded> bounded_candidates(
     MachinePool& pool, const PlanRequest& request, const std::string& system, const Load& load,
-    const std::function<void(const Candidate&, const std::string&)>& reject) {
-  return CandidateBounds(pool, request, system, load, reject).find();
+    const std::function<void(const Candidate&, const UserError&)>& refuse) {
+  return CandidateBounds(pool, request, system, load, refuse).find();
 }
 
 double request_rate_of(const ServeRequest& service, const Load& load) {

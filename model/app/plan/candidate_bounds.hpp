@@ -8,6 +8,7 @@
 
 #include "model/app/plan/candidate.hpp"
 #include "model/app/serving/request/worker_machine.hpp"
+#include "model/base/errors.hpp"
 #include "workloads/traffic/load.hpp"
 
 namespace foretell {
@@ -21,10 +22,10 @@ struct Bounded {
 };
 
 // Every type, library, split, engine and limit of the batch that the request allows on a system;
-// what it states of them is not searched. `reject` gets what does not run, and why.
+// what it states of them is not searched. `refuse` gets what does not run, and why.
 std::vector<Bounded> bounded_candidates(
     MachinePool& pool, const PlanRequest& request, const std::string& system, const Load& load,
-    const std::function<void(const Candidate&, const std::string&)>& reject);
+    const std::function<void(const Candidate&, const UserError&)>& refuse);
 
 // Requests per second that come, whatever is answered; 0 of clients that wait.
 double request_rate_of(const ServeRequest& service, const Load& load);

@@ -303,6 +303,7 @@ SystemPlan some_plan() {
   RejectedDeployment fallen;
   fallen.dtype = "bf16";
   fallen.tp = fallen.ep = 8;
+  fallen.cause = kTooSlow;
   fallen.reason = "why \"so\"";
   fallen.nearest = "ttft.p99<=2s";
   fallen.excess = 2;

@@ -19,7 +19,7 @@
 #include "model/app/request/step_tokens.hpp"
 #include "model/app/serving/request/serve_parts.hpp"
 #include "model/app/serving/request/worker_machine.hpp"
-#include "model/base/errors.hpp"
+#include "model/base/memory_error.hpp"
 #include "model/base/number_text.hpp"
 #include "model/base/text.hpp"
 #include "reports/render/si_format.hpp"
@@ -97,10 +97,9 @@ class SystemSearch {
 
   SystemPlan run() {
     plan_.system = system_;
-    const auto refuse = [this](const Candidate& candidate, const std::string& reason) {
-      reject(candidate, reason);
-    };
-    bounded_ = bounded_candidates(pool_, request_, system_, load_, refuse);
+    bounded_ = bounded_candidates(
+        pool_, request_, system_, load_,
+        [this](const Candidate& candidate, const UserError& error) { refuse(candidate, error); });
     // The cheapest by its bound first: what it costs rules others out without a simulation. Of
     // equal ones the fastest first.
     const auto order = [this](const Bounded& one) {
@@ -112,7 +111,7 @@ class SystemSearch {
       try {
         search(one);
       } catch (const UserError& error) {
-        reject(one.candidate, error.what());
+        refuse(one.candidate, error);
       }
     }
     std::sort(plan_.deployments.begin(), plan_.deployments.end(),
@@ -210,12 +209,13 @@ class SystemSearch {
     alike.engine.clear();
     alike.workers = alike.prefill_workers = 0;
     const std::string split = setting_of(alike);
-    if (!(one.rate > 0) && !too_slow_.insert(split).second) {
-      return reject(candidate,
+    if (!(one.rate > 0) && too_slow_.count(split) > 0) {
+      return reject(candidate, kTooSlow,
                     "a decode step takes longer than promised, as with other workers, "
                     "engines and limits of the batch");
     }
     const Trial lone = simulate(alone(candidate));
+    if (!(one.rate > 0)) too_slow_.insert(split);
     if (!keeps(lone) || !(one.rate > 0)) return reject_promise(candidate, lone);
     const double lone_s = lone.record.summary.e2e_s.mean;
     const auto most =
@@ -333,27 +333,36 @@ class SystemSearch {
     return one;
   }
 
-  void reject(const Candidate& candidate, const std::string& reason) {
+  void reject(const Candidate& candidate, const char* cause, const std::string& reason) {
     RejectedDeployment one = as_rejected(candidate);
+    one.cause = cause;
     one.reason = reason;
     plan_.rejected.push_back(std::move(one));
   }
 
+  void refuse(const Candidate& candidate, const UserError& error) {
+    const bool lacks_memory = dynamic_cast<const MemoryError*>(&error) != nullptr;
+    reject(candidate, lacks_memory ? kNoMemory : kRefused, error.what());
+  }
+
   void reject_cost(const Bounded& one, std::int64_t instances) {
-    reject(one.candidate, fmt::format("takes {} instances or more, {:.2f} USD per hour: dearer "
-                                      "than other settings of this system",
-                                      instances, price_ * static_cast<double>(instances)));
+    reject(
+        one.candidate, kTooDear,
+        fmt::format("takes {} instances or more, {:.2f} USD per hour: dearer than other settings "
+                    "of this system",
+                    instances, price_ * static_cast<double>(instances)));
   }
 
   // The promise that is furthest from being kept decides how near a candidate comes; what it would
   // keep is all of them together.
   void reject_promise(const Candidate& candidate, const Trial& trial) {
     if (!trial.stable) {
-      return reject(candidate,
+      return reject(candidate, kTooSlow,
                     "the queue grows as long as requests come, on any number of instances");
     }
     const double each = std::pow(request_.probability, 1 / static_cast<double>(promises_.size()));
     RejectedDeployment one = as_rejected(candidate);
+    one.cause = kTooSlow;
     for (const Promise& promise : promises_) {
       const double limit = limit_kept_with(trial.record, promise, each);
       const double promised = promise.limit.value();

@@ -75,15 +75,18 @@ void put_energy(const std::optional<EnergyFigures>& figures, RunSummary& summary
   summary.joules_per_token = plain(energy.per_token);
   summary.energy_usd_per_million = plain(energy.usd_per_million);
   summary.usd_per_million_with_energy = plain(energy.usd_per_million_with_price);
-  if (energy.watts80) summary.interval80["watts"] = interval_record(*energy.watts80);
-  if (energy.wall80) summary.interval80["wall_watts"] = interval_record(*energy.wall80);
-  if (energy.per_request80)
-    summary.interval80["joules_per_request"] = interval_record(*energy.per_request80);
-  if (energy.per_token80)
-    summary.interval80["joules_per_token"] = interval_record(*energy.per_token80);
+  put_bands(energy, summary.interval80);
 }
 
 }  // namespace
+
+void put_bands(const EnergyFigures& energy, std::map<std::string, Interval>& interval80) {
+  if (energy.watts80) interval80["watts"] = interval_record(*energy.watts80);
+  if (energy.wall80) interval80["wall_watts"] = interval_record(*energy.wall80);
+  if (energy.per_request80)
+    interval80["joules_per_request"] = interval_record(*energy.per_request80);
+  if (energy.per_token80) interval80["joules_per_token"] = interval_record(*energy.per_token80);
+}
 
 CallFigures figures_of(const RunSummary& summary) {
   CallFigures figures;

@@ -70,6 +70,8 @@ struct CountedCall {
 CallFigures figures_of(const RunSummary& summary);
 // What the figures do not hold stays as it is; without energy the record has none either.
 void put_figures(const CallFigures& figures, RunSummary& summary);
+// The bands that the figures have, by the names of records.
+void put_bands(const EnergyFigures& energy, std::map<std::string, Interval>& interval80);
 
 // Costs by purchase option of a machine with these prices (USD per hour), by its throughput.
 void set_costs(const std::map<std::string, double>& usd_per_hour, CallFigures& figures);

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "model/base/errors.hpp"
+#include "model/base/memory_error.hpp"
 #include "model/predict/memory_use.hpp"
 #include "reports/record/ranks.hpp"
 
@@ -169,7 +169,7 @@ MemoryUse check_memory(const ResolvedDevice& device) {
       use.kv_cache.value() / kGiB, use.activations.value() / kGiB,
       use.inputs_outputs.value() / kGiB, (needed - place.capacity).value() / kGiB,
       place.capacity.value() / kGiB);
-  if (trains(request)) throw UserError(lacks + training_memory_text(use));
+  if (trains(request)) throw MemoryError(lacks + training_memory_text(use));
   const bool wide_cache = size_of(resolved.precision.kv_cache) >= Bytes(2);
   if (rules.narrow_caches && wide_cache && needed - use.kv_cache * 0.5 <= place.capacity)
     lacks += "--kv-dtype fp8 makes it fit; ";
@@ -178,11 +178,11 @@ MemoryUse check_memory(const ResolvedDevice& device) {
         fmt::format("{}{} of {} copies fit: --dp {}", lacks, copies, request.dp, copies),
         request.dp, copies);
   }
-  if (!rules.advice.empty()) throw UserError(lacks + rules.advice);
+  if (!rules.advice.empty()) throw MemoryError(lacks + rules.advice);
   std::map<int, MemoryUse> uses;
   lacks += advice_here(device, place, uses);
   const std::vector<Fit> fits = systems_that_fit(device, uses);
-  throw UserError(lacks + (fits.empty() ? last_advice(resolved) : advice(fits, request)));
+  throw MemoryError(lacks + (fits.empty() ? last_advice(resolved) : advice(fits, request)));
 }
 
 }  // namespace foretell

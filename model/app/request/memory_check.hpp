@@ -2,16 +2,16 @@
 #pragma once
 
 #include "model/app/request/resolved_device.hpp"
-#include "model/base/errors.hpp"
+#include "model/base/memory_error.hpp"
 #include "workloads/ir/precision.hpp"
 
 namespace foretell {
 
 // More copies than the memory holds, which fewer would fit.
-class TooManyCopies : public UserError {
+class TooManyCopies : public MemoryError {
  public:
   TooManyCopies(const std::string& message, int copies, int fitting)
-      : UserError(message), copies_(copies), fitting_(fitting) {}
+      : MemoryError(message), copies_(copies), fitting_(fitting) {}
   int copies() const { return copies_; }
   int fitting() const { return fitting_; }
 
@@ -28,7 +28,7 @@ int used_parts(const MemoryPlace& place, int ranks, int copies);
 std::string smaller_weights(const PrecisionPolicy& precision);
 
 // Memory that the request needs on its fullest device: for a generation, that of the prefill and of
-// the step with the longest cache, of the stage that needs most. UserError when it is more than
+// the step with the longest cache, of the stage that needs most. MemoryError when it is more than
 // there is, with the smallest system and tensor parallelism that hold it; TooManyCopies where fewer
 // copies fit.
 MemoryUse check_memory(const ResolvedDevice& device);

@@ -133,7 +133,8 @@ void count_joined_cores(Request& request) {
 std::string phase_of(const CellMap& cells) {
   const std::string phase = cell(cells, "phase");
   if (!phase.empty()) return phase;
-  return cell(cells, "output_len").empty() ? kForward : kDecode;
+  const bool has_prompt = !cell(cells, "input_len").empty() && cell(cells, "seq_len").empty();
+  return has_prompt || !cell(cells, "output_len").empty() ? kDecode : kForward;
 }
 
 // A benchmark of prompts generates 0 tokens: its time is that of the first token. One of tokens has
@@ -170,7 +171,9 @@ void read_lengths(const CellMap& cells, Request& request) {
     set_count(field, request, parse_count("seq_len", compiled, field.low, field.high));
   }
   if (phase == kDecode && (request.input_len == 0 || request.output_len == 0)) {
-    throw UserError("phase: decode needs input_len and output_len");
+    throw UserError(
+        "phase: decode needs input_len and output_len; one pass of the network is "
+        "stated by seq_len");
   }
 }
 

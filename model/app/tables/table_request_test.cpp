@@ -98,6 +98,18 @@ TEST(RowReader, ZeroTokensOfOneSideLeaveTheOtherAlone) {
   EXPECT_THROW(question("0", "0"), UserError);
 }
 
+TEST(RowReader, APromptAloneIsNoPassOfTheNetwork) {
+  const CsvRow header = {"system", "workload", "seq_len", "input_len", "output_len"};
+  const RowReader reader(recognise_table(header, "t.csv"), header, Request());
+  const auto request = [&reader](const char* sequence, const char* input, const char* output) {
+    return reader.request({"h100-sxm", "gpt2", sequence, input, output});
+  };
+  EXPECT_THAT(message_of<UserError>([&] { request("", "64", ""); }),
+              HasSubstr("needs input_len and output_len"));
+  EXPECT_EQ(request("64", "", "").seq_len, 64);
+  EXPECT_EQ(request("", "64", "8").output_len, 8);
+}
+
 TEST(RowReader, RatesOfOneGpuAreDividedByThoseOfACopy) {
   const CsvRow header = {"system", "workload", "input_len", "output_len",
                          "tp",     "pp",       "rate_of",   "software"};

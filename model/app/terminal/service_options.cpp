@@ -18,7 +18,7 @@ bool holds(const std::vector<std::string>& keys, const std::string& key) {
 
 void add_key(CLI::App& command, ServiceOptions& options, const ServeKey& key, bool lists) {
   add_option(command, service_option(key.key), options[key.key],
-             std::string(key.type) + (lists ? ",…" : ""),
+             std::string(key.type) + (lists ? ",..." : ""),
              key.help + std::string(lists ? "; several with commas" : ""));
 }
 

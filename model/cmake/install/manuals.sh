@@ -15,7 +15,7 @@ page() { # page NAME WORD…
   printf '.SH SYNOPSIS\n.nf\n'
   tail -n +2 <<<"$help" | sed -E -e 's/\\/\\\\/g' -e 's/-/\\-/g' -e "s/^([.'])/\\\\\&\\1/" \
     -e 's/^Usage: (.*)$/\1\n.fi/' \
-    -e 's/^(Positionals|Options|Subcommands|Examples?):?(.*)$/.fi\n.SH \U\1\E\n.nf\2/'
+    -e 's/^(Examples?):?(.*)$/.fi\n.SH \U\1\E\n.nf\2/' -e 's/^([A-Z][a-z, ]*):$/.fi\n.SH \U\1\E\n.nf/'
   printf '.fi\n.SH SEE ALSO\n.nf\nforetell(1)\n.fi\n'
 }
 

@@ -16,7 +16,7 @@
 #include "model/app/serving/request/serve_parts.hpp"
 #include "model/app/serving/request/split_text.hpp"
 #include "model/app/serving/request/worker_machine.hpp"
-#include "model/base/errors.hpp"
+#include "model/base/memory_error.hpp"
 #include "model/base/number_text.hpp"
 #include "model/base/text.hpp"
 #include "model/config/unit_text.hpp"
@@ -120,7 +120,7 @@ class Server {
         wide.tp = *wider;
         return build(base, wide, false);
       }
-      throw UserError(fmt::format(
+      throw MemoryError(fmt::format(
           "{} in {}: each device of {} has {}, of which the engine takes {:.0f} %; {} of weights, "
           "{} of activations and {} kept by the engine leave no room for KV blocks; {}",
           worker.workload, worker.dtype, worker.system, gigabytes(worker.capacity), 100 * share,

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "model/app/request/call_figures.hpp"
 #include "model/app/request/energy_record.hpp"
 #include "model/app/serving/request/serve_parts.hpp"
 #include "model/base/text.hpp"
@@ -56,29 +57,33 @@ void fill_energy(const ServiceResult& result, const std::vector<PoweredWorkers>&
   const Joules steps = full.is_whole() ? full.energy : result.step_energy;
   const Joules energy = idle * time + steps;
   const Watts watts = energy / time;
-  Watts wall;
+  EnergyFigures figures;
+  figures.watts = watts;
+  figures.ratio80 = Interval{low / idle, high / idle};
+  if (limited) figures.limit = limit;
   for (const PoweredWorkers& group : groups) {
     const double share = group.machine->idle * group.devices() / idle;
-    wall += group.machine->host.at_wall(watts * share, group.devices());
+    figures.wall += group.machine->host.at_wall(watts * share, group.devices());
+    figures.wall_per_watt += group.machine->host.wall_per_watt() * share;
   }
-  summary.watts = watts.value();
-  summary.wall_watts = wall.value();
-  summary.busy_energy_share = steps / energy;
-  Watts highest = watts * (high / idle);
-  if (limited) highest = std::min(highest, std::max(limit, watts));
-  summary.interval80["watts"] = {watts.value() * (low / idle), highest.value()};
   if (result.output_tokens > 0) {
     const auto all = static_cast<double>(result.output_tokens);
     const double tokens = full.is_whole() ? static_cast<double>(full.tokens) : all;
-    summary.joules_per_token = (energy / tokens).value();
-    summary.interval80["joules_per_token"] = {*summary.joules_per_token * (low / idle),
-                                              *summary.joules_per_token * (high / idle)};
-    set_cost(request, wall, PerSecond(tokens / time.value()), summary);
-    if (result.answered > 0) {
-      summary.joules_per_request =
-          *summary.joules_per_token * all / static_cast<double>(result.answered);
-    }
+    figures.per_token = energy / tokens;
+    set_cost(request, figures.wall, PerSecond(tokens / time.value()), summary);
+    if (result.answered > 0)
+      figures.per_request = *figures.per_token * all / static_cast<double>(result.answered);
   }
+  set_bands(figures);
+  put_bands(figures, summary.interval80);
+  const auto plain = [](const std::optional<Joules>& value) {
+    return value ? std::optional<double>(value->value()) : std::nullopt;
+  };
+  summary.watts = figures.watts.value();
+  summary.wall_watts = figures.wall.value();
+  summary.joules_per_token = plain(figures.per_token);
+  summary.joules_per_request = plain(figures.per_request);
+  summary.busy_energy_share = steps / energy;
   note_uncalibrated(groups, record.context);
 }
 

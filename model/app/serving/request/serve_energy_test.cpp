@@ -63,6 +63,24 @@ TEST(ServeEnergy, RecordsHaveTheNamesOfEveryRecord) {
   EXPECT_GT(band.high, *record.summary.joules_per_token);
 }
 
+// What a measured board draws more, the wall does, too; what the host draws on its own stays.
+TEST(ServeEnergy, EveryFigureHasItsInterval) {
+  const ServeSummary summary = summary_of(closed_loop(8));
+  const auto band = [&summary](const char* name) { return summary.interval80.at(name); };
+  const Interval watts = band("watts");
+  const Interval wall = band("wall_watts");
+  EXPECT_LT(watts.low, *summary.watts);
+  EXPECT_GT((*summary.wall_watts - wall.low) / (*summary.watts - watts.low), 1);
+  EXPECT_NEAR((*summary.wall_watts - wall.low) / (*summary.watts - watts.low),
+              (wall.high - *summary.wall_watts) / (watts.high - *summary.watts), 1e-9);
+  const Interval token = band("joules_per_token");
+  const Interval request = band("joules_per_request");
+  EXPECT_NEAR(request.low / token.low, *summary.joules_per_request / *summary.joules_per_token,
+              1e-9);
+  EXPECT_NEAR(request.high / token.high, *summary.joules_per_request / *summary.joules_per_token,
+              1e-9);
+}
+
 TEST(ServeEnergy, AServiceThatWaitsDrawsActiveIdle) {
   ServeRequest rare = closed_loop(1);
   rare.concurrency = 0;

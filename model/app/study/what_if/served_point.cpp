@@ -82,7 +82,7 @@ RunSummary run_summary(const ServeSummary& served) {
   set_interval(served, "ttft_s.p99", "ttft_p99_s", summary);
   set_interval(served, "tpot_s.p99", "tpot_p99_s", summary);
   set_interval(served, "output_tokens_per_s", "throughput", summary);
-  for (const char* name : {"watts", "joules_per_token", "joules_per_request"})
+  for (const char* name : {"watts", "wall_watts", "joules_per_token", "joules_per_request"})
     set_interval(served, name, name, summary);
   summary.cost_usd_per_million = served.cost_usd_per_million;
   if (served.cost_usd_per_million)

@@ -1,0 +1,71 @@
+#include "model/app/terminal/help_groups.hpp"
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace foretell {
+namespace {
+
+using HelpGroups = std::vector<std::pair<std::string, std::vector<const char*>>>;
+
+HelpGroups service_groups(const char* searched) {
+  return {
+      {"Options", {"--help", "--workload", "--on", "--dtype"}},
+      {"Load",
+       {"--concurrency", "--rate", "--trace", "--offline", "--start", "--arrivals", "--every",
+        "--requests", "--warm-up", "--measured", "--seed"}},
+      {"Lengths",
+       {"--input-len", "--output-len", "--images", "--image-size", "--image-width",
+        "--prefix-cache"}},
+      {"Promise", {"--slo", "--probability"}},
+      {searched,
+       {"--engine", "--library", "--max-batch", "--tp", "--pp", "--ep", "--attention-dp", "--dp",
+        "--workers", "--prefill", "--decode"}},
+      {"Sharing of the network",
+       {"--moe-tp", "--cp", "--sequence-parallel", "--experts", "--redundant-experts",
+        "--two-batch", "--decode-on", "--link"}},
+      {"Engine", {"--max-tokens", "--chunk", "--speculate", "--router", "--library-release"}},
+      {"Memory",
+       {"--kv-dtype", "--kv-fraction", "--context", "--context-encoding-buckets",
+        "--token-generation-buckets"}},
+      {"Hardware",
+       {"--clock", "--power-limit", "--voltage", "--usd-per-kwh", "--pue", "--set", "--factors",
+        "--exact"}},
+      {"Output",
+       {"--format", "--output", "--energy", "--report", "--trace-out", "--store", "--jobs"}},
+  };
+}
+
+// CLI11 orders headings and options as they were added, by functions that commands share.
+class OrderedHelp : public CLI::Formatter {
+ public:
+  explicit OrderedHelp(HelpGroups groups) : groups_(std::move(groups)) {}
+
+  std::string make_help(const CLI::App* app, std::string name,
+                        CLI::AppFormatMode /*mode*/) const override {
+    std::string text =
+        make_description(app) + make_usage(app, std::move(name)) + make_positionals(app);
+    for (const auto& [title, names] : groups_) {
+      std::vector<const CLI::Option*> options;
+      for (const char* option_name : names) {
+        const CLI::Option* option = app->get_option_no_throw(option_name);
+        if (option != nullptr && !option->get_group().empty()) options.push_back(option);
+      }
+      if (!options.empty()) text += make_group(title, false, options);
+    }
+    return text + "\n" + make_footer(app);
+  }
+
+ private:
+  HelpGroups groups_;
+};
+
+}  // namespace
+
+void group_service_help(CLI::App& command, const char* searched) {
+  command.formatter(std::make_shared<OrderedHelp>(service_groups(searched)));
+}
+
+}  // namespace foretell

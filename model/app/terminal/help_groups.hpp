@@ -1,0 +1,12 @@
+// The help of a command with many options, under headings.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+namespace foretell {
+
+// Lists the options of a service, or of a plan of one, under the same headings in the same order.
+// `searched`: the heading of those that say how a service is set up.
+void group_service_help(CLI::App& command, const char* searched);
+
+}  // namespace foretell
