@@ -6,6 +6,7 @@
 
 #include "model/app/command/commands.hpp"
 #include "model/app/command/service_result.hpp"
+#include "model/app/command/slower_types.hpp"
 #include "model/app/request/device_family.hpp"
 #include "model/app/request/make_record.hpp"
 #include "model/app/request/parallel_predict.hpp"
@@ -59,7 +60,7 @@ std::vector<PredictionOutcome> predict_combinations(const CompareOptions& option
   Progress progress(session, "comparing");
   const bool is_all_shown = format == Format::kJson || !options.output.store.empty();
   return predict_all(session.predict, combinations, parse_jobs(options.jobs),
-                     is_all_shown ? Detail::kEverything : Detail::kSummary,
+                     is_all_shown ? Detail::kEverything : Detail::kByResource,
                      [&progress](double share) { progress.update(share); });
 }
 
@@ -98,6 +99,7 @@ int compare(const CompareOptions& options, const Session& session) {
   }
   if (records.empty()) throw UserError("nothing could be predicted:" + failures);
   std::string text = comparison_text(runs, options.price, session.result_width);
+  for (const std::string& note : slower_types(runs)) text += "note: " + note + "\n";
   if (options.output.energy) text += energies_text(records, session.result_width);
   output.deliver(records, text);
   for (const RunRecord& record : records) session.list_notes(record.context.notes);

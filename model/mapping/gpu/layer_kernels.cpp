@@ -37,8 +37,9 @@ ExpertLoad load_of(const ExpertShape& shape) {
   return load;
 }
 
-// What each part of the chip would take alone.
-void note_busy(const GpuDeviceSpec& device, Grid& kernel) {
+}  // namespace
+
+void note_busy(int sms, Grid& kernel) {
   kernel.moved = kernel.dram_bytes;
   kernel.busy[WorkUnit::kLaunch] = kernel.launch + kernel.memory_latency;
   if (kernel.dram_bytes > Bytes(0)) {
@@ -48,11 +49,9 @@ void note_busy(const GpuDeviceSpec& device, Grid& kernel) {
   kernel.busy[WorkUnit::kReduction] = kernel.tail;
   Seconds blocks;
   for (const CtaRun& run : kernel.ctas) blocks += static_cast<double>(run.count) * run.duration;
-  const auto slots = static_cast<double>(device.sms) * kernel.ctas_per_sm;
+  const auto slots = static_cast<double>(sms) * kernel.ctas_per_sm;
   kernel.busy[WorkUnit::kPipelineLatency] = blocks / slots;
 }
-
-}  // namespace
 
 std::optional<LayerKernels::Chosen> LayerKernels::find(const Wanted& wanted) const {
   const KernelFactorsLibrary& library = factors_.tables()->kernels(wanted.folder);
@@ -132,7 +131,7 @@ void LayerKernels::take(const Chosen& chosen, GridSequence program, MappedOp& op
   }
   Seconds longest;
   for (Grid& kernel : program.kernels) {
-    note_busy(device_, kernel);
+    note_busy(device_.sms, kernel);
     const std::int64_t slots = static_cast<std::int64_t>(device_.sms) * kernel.ctas_per_sm;
     const Seconds blocks = kernel.busy[WorkUnit::kPipelineLatency];
     if (blocks > longest) {

@@ -27,6 +27,10 @@ namespace foretell {
 struct ExpertShape;
 struct StateSpace;
 
+// What each part of a chip with that many SMs would take alone for the kernel, which moves what it
+// reads.
+void note_busy(int sms, Grid& kernel);
+
 class LayerKernels {
  public:
   // The device and the factors outlive it. `between`: bytes that a call touches, which push weights
