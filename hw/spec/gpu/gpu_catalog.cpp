@@ -119,7 +119,7 @@ void find_likeness(GpuSystemSpec& spec) {
 }
 
 // What a file leaves out follows what it states, as with --set.
-void follow_parent(const std::set<std::string>& stated,
+void follow_parent(const std::string& file, const std::set<std::string>& stated,
                    std::map<std::string, Provenance>& provenance, GpuSystemSpec& spec) {
   const GpuDeviceSpec* parent = find_published_device(spec.device.like.device);
   if (parent == nullptr) return;
@@ -129,7 +129,6 @@ void follow_parent(const std::set<std::string>& stated,
   FieldList list;
   all_fields(list, spec);
   for (const std::string& path : moved) {
-    const SourcedValue& from = provenance[path].chosen;
     provenance[path] = {
         {list.at(path).text(), from.source, ValueKind::kOverride, kFollows}, "", {}};
   }
@@ -266,7 +265,7 @@ GpuSystemSpec GpuCatalog::read_spec(const std::string& id,
   for (auto& entry : found) provenance["device." + entry.first] = std::move(entry.second);
   bytes += file.bytes_taken(list);
   problems.throw_if_any();
-  if (!stated.empty()) follow_parent(stated, provenance, spec);
+  if (!stated.empty()) follow_parent(device.file, stated, provenance, spec);
   return spec;
 }
 

@@ -217,8 +217,8 @@ TEST_F(MadeMachine, AGpuThatStatesOnlyWhatDiffersIsTheSameAsBySet) {
 
 TEST_F(MadeMachine, AProcessIsThatOfTheParent) {
   Request file = encoder_on(
-      folder_.write("mine.yaml", "id: mine\nlike: h100-sxm\nsms: 200\npower_watts: 900 W\n"));
-  Request set = encoder_on("h100-sxm", {"device.sms=200", "device.power_watts=900 W"});
+      folder_.write("mine.yaml", "id: mine\nlike: h100-sxm\nsms: 200\npower_watts: 900\n"));
+  Request set = encoder_on("h100-sxm", {"device.sms=200", "device.power_watts=900"});
   expect_same(predict(file), predict(set));  // rates of the chip follow its SMs
   file.node = set.node = "3nm";
   EXPECT_DOUBLE_EQ(*predict(file).summary.area_mm2, *predict(set).summary.area_mm2);
