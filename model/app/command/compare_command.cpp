@@ -56,9 +56,8 @@ void check_price(const std::string& price, const std::vector<Request>& combinati
 
 std::vector<PredictionOutcome> predict_combinations(const CompareOptions& options,
                                                     const std::vector<Request>& combinations,
-                                                    Format format, const Session& session) {
+                                                    bool is_all_shown, const Session& session) {
   Progress progress(session, "comparing");
-  const bool is_all_shown = format == Format::kJson || !options.output.store.empty();
   return predict_all(session.predict, combinations, parse_jobs(options.jobs),
                      is_all_shown ? Detail::kEverything : Detail::kByResource,
                      [&progress](double share) { progress.update(share); });
@@ -83,8 +82,9 @@ int compare(const CompareOptions& options, const Session& session) {
   for (const Request& request : combinations) check_names(request);
   check_price(options.price, combinations);
   RecordOutput output(options.output);
+  const bool is_all_shown = output.format() == Format::kJson || !options.output.store.empty();
   std::vector<PredictionOutcome> outcomes =
-      predict_combinations(options, combinations, output.format(), session);
+      predict_combinations(options, combinations, is_all_shown, session);
   std::vector<ComparedRun> runs;
   std::vector<RunRecord> records;
   std::string failures;
@@ -93,6 +93,7 @@ int compare(const CompareOptions& options, const Session& session) {
     const ComparedRun& run = runs.back();
     if (run.problem.empty()) {
       records.push_back(run.record);
+      if (!is_all_shown) records.back().operators.clear();  // sums, for slower_types() alone
     } else {
       failures += "\n  " + describe(run.record.context) + ": " + run.problem;
     }
