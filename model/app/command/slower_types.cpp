@@ -6,7 +6,6 @@
 #include <map>
 
 #include "model/base/text.hpp"
-#include "reports/render/si_format.hpp"
 #include "workloads/ir/precision.hpp"
 
 namespace foretell {
@@ -68,7 +67,7 @@ std::string reason(const RunRecord& slow, const RunRecord& fast) {
     longer = more;
   }
   if (most.empty()) return text;
-  return text + fmt::format("; operators bound by {} take {} longer", most, si_format(longer, "s"));
+  return text + "; operators bound by " + most + " take longer";  // sums, which overlap
 }
 
 }  // namespace
