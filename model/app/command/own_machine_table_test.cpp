@@ -39,8 +39,8 @@ TEST_F(OwnMachineTable, OfModels) {
 TEST_F(OwnMachineTable, OfServices) {
   const std::string header = "gpu,model,framework,precision,mode,concurrency,isl,osl,tp\n";
   const std::string row = ",Llama-3.1-8B,vllm,bf16,agg,1,128,4,1\n";
-  EXPECT_THAT(predicted({"--kind", "serving"}, header + gpu_ + row), HasSubstr(kTakenFor));
-  EXPECT_THAT(predicted({"--kind", "serving"}, header + "h100_sxm" + row),
+  EXPECT_THAT(predicted({}, header + gpu_ + row), HasSubstr(kTakenFor));
+  EXPECT_THAT(predicted({}, header + "h100_sxm" + row),
               Not(HasSubstr("taken for")));
 }
 

@@ -53,6 +53,16 @@ void note_busy(int sms, Grid& kernel) {
   kernel.busy[WorkUnit::kPipelineLatency] = blocks / slots;
 }
 
+void note_largest(int sms, const Grid& kernel, MappedOp& op) {
+  const std::int64_t slots = static_cast<std::int64_t>(sms) * kernel.ctas_per_sm;
+  std::int64_t count = 0;
+  for (const CtaRun& run : kernel.ctas) count += run.count;
+  op.kernel = kernel.name;
+  op.waves = static_cast<double>(count) / static_cast<double>(slots);
+  op.occupancy =
+      std::min(1.0, kernel.busy[WorkUnit::kPipelineLatency] / cta_makespan(kernel.ctas, slots));
+}
+
 std::optional<LayerKernels::Chosen> LayerKernels::find(const Wanted& wanted) const {
   const KernelFactorsLibrary& library = factors_.tables()->kernels(wanted.folder);
   std::vector<std::string> tables;
@@ -132,15 +142,10 @@ void LayerKernels::take(const Chosen& chosen, GridSequence program, MappedOp& op
   Seconds longest;
   for (Grid& kernel : program.kernels) {
     note_busy(device_.sms, kernel);
-    const std::int64_t slots = static_cast<std::int64_t>(device_.sms) * kernel.ctas_per_sm;
     const Seconds blocks = kernel.busy[WorkUnit::kPipelineLatency];
     if (blocks > longest) {
       longest = blocks;
-      op.kernel = kernel.name;
-      std::int64_t count = 0;
-      for (const CtaRun& run : kernel.ctas) count += run.count;
-      op.waves = static_cast<double>(count) / static_cast<double>(slots);
-      op.occupancy = std::min(1.0, blocks / cta_makespan(kernel.ctas, slots));
+      note_largest(device_.sms, kernel, op);
     }
     op.program.kernels.push_back(std::move(kernel));
     op.intervals80.push_back(chosen.interval80);

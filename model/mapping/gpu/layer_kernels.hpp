@@ -30,6 +30,8 @@ struct StateSpace;
 // What each part of a chip with that many SMs would take alone for the kernel, which moves what it
 // reads.
 void note_busy(int sms, Grid& kernel);
+// … and that it is the largest kernel of the operator.
+void note_largest(int sms, const Grid& kernel, MappedOp& op);
 
 class LayerKernels {
  public:

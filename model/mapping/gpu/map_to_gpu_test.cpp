@@ -156,6 +156,8 @@ TEST(MapToGpu, ScoresOfAWalkingIndexerSayWhatBoundsThem) {
   EXPECT_EQ(scores.busy.longest(), WorkUnit::kPipelineLatency);
   EXPECT_EQ(scores.moved, scores.dram_bytes);
   EXPECT_EQ(op.kernel, scores.name);
+  EXPECT_GT(op.waves, 0);
+  EXPECT_GT(op.occupancy, 0);
 }
 
 TEST(MapToGpu, Fp32UsesTheVectorPipe) {

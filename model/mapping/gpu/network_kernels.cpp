@@ -177,7 +177,7 @@ void lower_indexer(ProductKernels& products, PassKernels& passes, const Graph& g
     add_ctas(scores, q[0] * q[2] * tiles,
              Seconds(static_cast<double>(seen) * kernels.walk.key.value() / kernels.clock.value()));
     note_busy(kernels.sms, scores);
-    op.kernel = scores.name;
+    note_largest(kernels.sms, scores, op);
     op.engine = "tensor";
     op.intervals80.emplace_back(1, 1);  // one for each kernel; nothing is known of these
     op.program.kernels.push_back(std::move(scores));
