@@ -129,8 +129,8 @@ void follow_parent(const std::string& file, const std::set<std::string>& stated,
   FieldList list;
   all_fields(list, spec);
   for (const std::string& path : moved) {
-    provenance[path] = {
-        {list.at(path).text(), from.source, ValueKind::kOverride, kFollows}, "", {}};
+    const std::string value = list.at(path).text();
+    provenance[path] = {{value, file, ValueKind::kOverride, kFollows}, "", {}};
   }
 }
 
