@@ -17,10 +17,9 @@ class OwnMachineTable : public testing::Test {
   OwnMachineTable()
       : gpu_(folder_.write("mine.yaml", "id: mine\nlike: h100-sxm\nhbm: {bandwidth: 6 TB/s}\n")) {}
 
-  std::string predicted(const std::vector<std::string>& options, const std::string& table) {
-    std::vector<std::string> line = {"predict", folder_.write("t.csv", table), "--jobs", "1"};
-    line.insert(line.end(), options.begin(), options.end());
-    const CommandResult result = run_command(line, predict);
+  std::string predicted(const std::string& table) {
+    const CommandResult result =
+        run_command({"predict", folder_.write("t.csv", table), "--jobs", "1"}, predict);
     EXPECT_EQ(result.code, kSuccess) << result.messages << result.result;
     return result.result;
   }
@@ -32,16 +31,15 @@ class OwnMachineTable : public testing::Test {
 TEST_F(OwnMachineTable, OfModels) {
   const std::string header = "system,workload,phase,batch,seq_len\n";
   const std::string row = ",bert-base-uncased,forward,1,128\n";
-  EXPECT_THAT(predicted({}, header + gpu_ + row), HasSubstr(kTakenFor));
-  EXPECT_THAT(predicted({}, header + "h100-sxm" + row), Not(HasSubstr("taken for")));
+  EXPECT_THAT(predicted(header + gpu_ + row), HasSubstr(kTakenFor));
+  EXPECT_THAT(predicted(header + "h100-sxm" + row), Not(HasSubstr("taken for")));
 }
 
 TEST_F(OwnMachineTable, OfServices) {
   const std::string header = "gpu,model,framework,precision,mode,concurrency,isl,osl,tp\n";
   const std::string row = ",Llama-3.1-8B,vllm,bf16,agg,1,128,4,1\n";
-  EXPECT_THAT(predicted({}, header + gpu_ + row), HasSubstr(kTakenFor));
-  EXPECT_THAT(predicted({}, header + "h100_sxm" + row),
-              Not(HasSubstr("taken for")));
+  EXPECT_THAT(predicted(header + gpu_ + row), HasSubstr(kTakenFor));
+  EXPECT_THAT(predicted(header + "h100_sxm" + row), Not(HasSubstr("taken for")));
 }
 
 }  // namespace
