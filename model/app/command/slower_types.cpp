@@ -21,7 +21,7 @@ bool is_same_case(const RunContext& one, const RunContext& other) {
 bool is_narrower(const PrecisionPolicy& one, const PrecisionPolicy& other) {
   const auto stored = size_of(one.weight_storage).value() - size_of(other.weight_storage).value();
   const auto computed = size_of(one.matmul_compute).value() - size_of(other.matmul_compute).value();
-  return stored <= 0 && computed <= 0 && stored + computed < 0;
+  return stored < 0 && computed <= 0;
 }
 
 std::map<std::string, double> seconds_by_resource(const RunRecord& record) {

@@ -39,6 +39,7 @@ TEST(SlowerTypes, FasterTypesOtherSystemsAndWiderTypesSayNothing) {
   EXPECT_THAT(slower_types({run_of("bf16", 2e-3, 1e-3), run_of("fp8", 4e-3, 3e-3, "other")}),
               IsEmpty());
   EXPECT_THAT(slower_types({run_of("bf16", 2e-3, 1e-3), run_of("fp32", 4e-3, 3e-3)}), IsEmpty());
+  EXPECT_THAT(slower_types({run_of("int8", 2e-3, 1e-3), run_of("fp8", 4e-3, 3e-3)}), IsEmpty());
   ComparedRun failed = run_of("fp8", 4e-3, 3e-3);
   failed.problem = "no pipe";
   EXPECT_THAT(slower_types({run_of("bf16", 2e-3, 1e-3), failed}), IsEmpty());
