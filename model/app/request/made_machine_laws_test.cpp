@@ -211,7 +211,13 @@ TEST_F(MadeMachine, AGpuThatStatesOnlyWhatDiffersIsTheSameAsBySet) {
       "interconnect: {value: nvlink, source: PROJECT, kind: assumed, why: made up}\n");
   Request of_file = encoder_on(node);
   Request of_set = encoder_on("h100-sxm-x8", set);
-  of_file.tp = of_set.tp = 4;
+  for (Request* request : {&of_file, &of_set}) {
+    request->workload = "gpt2";
+    request->seq_len = 0;
+    request->input_len = 128;
+    request->output_len = 4;
+    request->tp = 4;
+  }
   expect_same(predict(of_file), predict(of_set));
 }
 
