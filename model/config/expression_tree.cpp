@@ -137,6 +137,8 @@ class TreeBuilder {
   std::string unit() {
     const std::size_t begin = at_;
     while (at_ < text_.size() && is_letter(text_[at_])) ++at_;
+    const bool is_word = at_ > begin;
+    while (is_word && at_ < text_.size() && is_name_part(text_[at_])) ++at_;  // "mm2"
     std::string name(text_.substr(begin, at_ - begin));
     if (name == "and" || name == "or" || name == "not") return "";
     if (name.empty() || at_ >= text_.size() || text_[at_] != '/') return name;

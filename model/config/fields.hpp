@@ -170,10 +170,12 @@ using LeafReader = std::function<void(const Field&, const Node&, Problems&)>;
 // A leaf reader for plain scalars: "bandwidth: 820 GB/s".
 void read_plain_value(const Field& field, const Node& node, Problems& problems);
 
+enum class Missing { kReported, kAllowed };
+
 // Walks a mapping and the list together: unknown keys (with the nearest name), groups that are not
 // mappings, and parameters that are missing go to `problems`. Keys of the root named in `skip` are
-// the caller's own.
+// the caller's own. Where they may be missing, what the document does not name stays as it is.
 void load_fields(const Node& map, FieldList& list, const std::vector<std::string>& skip,
-                 const LeafReader& read, Problems& problems);
+                 const LeafReader& read, Problems& problems, Missing missing = Missing::kReported);
 
 }  // namespace foretell

@@ -129,7 +129,7 @@ void read_plain_value(const Field& field, const Node& node, Problems& problems) 
 }
 
 void load_fields(const Node& map, FieldList& list, const std::vector<std::string>& skip,
-                 const LeafReader& read, Problems& problems) {
+                 const LeafReader& read, Problems& problems, Missing missing) {
   if (!map.is_map()) {
     problems.add(map, "",
                  fmt::format("expected a mapping with {}; here is {}",
@@ -138,7 +138,7 @@ void load_fields(const Node& map, FieldList& list, const std::vector<std::string
   }
   FieldLoader loader(list, read, problems);
   loader.load(map, "", skip);
-  loader.report_missing(map);
+  if (missing == Missing::kReported) loader.report_missing(map);
 }
 
 }  // namespace foretell

@@ -329,7 +329,8 @@ EnergyChange energy_change(const std::string& device, const ProcessChange& chang
   if (!change.memory.empty()) dies.memory(change.memory);
   if (!dies.has_device()) {
     throw UserError("node: the process of " + device +
-                    " is not in hw/process/dies.yaml; leave --node and --hbm out");
+                    " is not in hw/process/dies.yaml; 'like: DEVICE' in a file of your own "
+                    "takes that of a device that is there; else leave --node and --hbm out");
   }
   const auto of_node = [&](const char* key) {
     return required_number(dies.node(dies.node_name(change)), key) /

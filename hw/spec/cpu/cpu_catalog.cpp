@@ -9,6 +9,7 @@
 #include "hw/spec/cpu/cpu_fields.hpp"
 #include "hw/spec/cpu/cpu_host.hpp"
 #include "hw/spec/shared/data_folder.hpp"
+#include "hw/spec/shared/device_file.hpp"
 #include "hw/spec/shared/kernel_files.hpp"
 #include "hw/spec/shared/likeness.hpp"
 #include "hw/spec/shared/overrides.hpp"
@@ -47,20 +48,23 @@ void check_cpu(const CpuSystemSpec& spec, std::string_view where, Problems& prob
 
 fs::path measured_cpus() { return project_hw_folder() / "devices" / "cpu"; }
 
-// Reads the file of a CPU. Mistakes go to `problems`.
+// Reads the file of a CPU. Mistakes go to `problems`, what is taken from another file to `bytes`.
 CpuDeviceSpec read_device(const Node& root, const Bibliography& bibliography,
-                          std::map<std::string, Provenance>& provenance, Problems& problems) {
+                          std::map<std::string, Provenance>& provenance, std::string& bytes,
+                          Problems& problems) {
   CpuDeviceSpec device;
   problems.collect([&] { device.id = text_of(root, "id"); });
-  problems.collect([&] { device.name = text_of(root, "name"); });
-  problems.collect([&] { device.architecture = text_of(root, "architecture"); });
-  problems.collect([&] { device.like = stated_likeness(root, ids_in(measured_cpus())); });
+  if (!problems.collect([&] { device.like = stated_likeness(root, ids_in(measured_cpus())); }))
+    return device;
+  const DeviceFile file(root, measured_cpus(), device.like.device);
+  problems.collect([&] { device.name = file.text("name"); });
+  problems.collect([&] { device.architecture = file.text("architecture"); });
   FieldList list;
   fields(list, device);
   std::map<std::string, Provenance> found;
-  load_fields(root, list, {"id", "name", "architecture", "like"},
-              SourcedReader(bibliography, found), problems);
+  file.load(list, {"id", "name", "architecture", "like"}, bibliography, found, problems);
   for (auto& entry : found) provenance["device." + entry.first] = std::move(entry.second);
+  bytes += file.bytes_taken(list);
   return device;
 }
 
@@ -77,9 +81,10 @@ void find_likeness(CpuSystemSpec& spec) {
   for (const std::string& id : likely) {
     CpuSystemSpec other;
     std::map<std::string, Provenance> ignored;
+    std::string bytes;
     Problems problems;
-    other.device =
-        read_device(load_document(file_of(measured_cpus(), id)), bibliography, ignored, problems);
+    other.device = read_device(load_document(file_of(measured_cpus(), id)), bibliography, ignored,
+                               bytes, problems);
     problems.throw_if_any();
     if (!is_stated && other.device.architecture != device.architecture) continue;
     Likeness like = likeness_between(spec, id, other);
@@ -156,11 +161,12 @@ LoadedCpuSystem CpuCatalog::parse(const std::string& system_yaml, const std::str
   std::map<std::string, Provenance> found;
   load_fields(system, of_system, {"id", "device"}, SourcedReader(bibliography_, found), problems);
   for (auto& entry : found) provenance["system." + entry.first] = std::move(entry.second);
-  loaded.spec.device = read_device(device, bibliography_, provenance, problems);
+  std::string bytes = system_yaml + device_yaml;
+  loaded.spec.device = read_device(device, bibliography_, provenance, bytes, problems);
   problems.throw_if_any();
 
-  loaded.spec_id = fmt::format("{}@{}", loaded.spec.id,
-                               content_hash(system_yaml + device_yaml + kernel_files_hash(hw_)));
+  loaded.spec_id =
+      fmt::format("{}@{}", loaded.spec.id, content_hash(bytes + kernel_files_hash(hw_)));
   FieldList list;
   all_fields(list, loaded.spec);
   const std::set<std::string> overridden = apply_overrides(list, set, provenance, problems);

@@ -11,6 +11,7 @@
 #include "hw/spec/gpu/gpu_architecture.hpp"
 #include "hw/spec/gpu/gpu_fields.hpp"
 #include "hw/spec/shared/data_folder.hpp"
+#include "hw/spec/shared/device_file.hpp"
 #include "hw/spec/shared/follow_override.hpp"
 #include "hw/spec/shared/kernel_files.hpp"
 #include "hw/spec/shared/likeness.hpp"
@@ -78,19 +79,21 @@ struct PublishedDevices {
   std::map<std::string, std::optional<GpuDeviceSpec>> by_id;  // nothing: hw/ does not have it
 };
 
-std::string read_architecture(const Node& root) {
-  std::string name = text_of(root, "architecture");
+std::string read_architecture(const DeviceFile& file) {
+  std::string name = file.text("architecture");
   const std::vector<std::string> known = gpu_architectures();
   if (std::find(known.begin(), known.end(), name) != known.end()) return name;
   throw UserError(fmt::format("{}: architecture: {}; a new one is a file in hw/cores/gpu/",
-                              root.find("architecture")->where(),
+                              file.stating("architecture").where(),
                               unknown_name("architecture", name, known).what()));
 }
+
+fs::path measured_gpus() { return project_hw_folder() / "devices" / "gpu"; }
 
 // What a device of the user's may be taken for: what it names, what has its id, else every device.
 std::vector<std::string> likely_devices(const GpuDeviceSpec& device) {
   if (!device.like.device.empty()) return {device.like.device};
-  std::vector<std::string> known = ids_in(project_hw_folder() / "devices" / "gpu");
+  std::vector<std::string> known = ids_in(measured_gpus());
   if (std::find(known.begin(), known.end(), device.id) != known.end()) return {device.id};
   return known;
 }
@@ -113,6 +116,22 @@ void find_likeness(GpuSystemSpec& spec) {
     if (!nearest || is_nearer(like, *nearest)) nearest = std::move(like);
   }
   if (nearest) spec.device.like = std::move(*nearest);
+}
+
+// What a file leaves out follows what it states, as with --set.
+void follow_parent(const std::string& file, const std::set<std::string>& stated,
+                   std::map<std::string, Provenance>& provenance, GpuSystemSpec& spec) {
+  const GpuDeviceSpec* parent = find_published_device(spec.device.like.device);
+  if (parent == nullptr) return;
+  std::set<std::string> given;
+  for (const std::string& path : stated) given.insert("device." + path);
+  const std::vector<std::string> moved = follow_overrides(*parent, given, spec.device);
+  FieldList list;
+  all_fields(list, spec);
+  for (const std::string& path : moved) {
+    const std::string value = list.at(path).text();
+    provenance[path] = {{value, file, ValueKind::kOverride, kFollows}, "", {}};
+  }
 }
 
 void check_gpu(const GpuSystemSpec& spec, std::string_view where, Problems& problems) {
@@ -211,22 +230,18 @@ GpuSystemSpec GpuCatalog::read_spec(const std::string& id,
     problems.collect([&] { check_id(root, path); });
     return root;
   };
-  const auto read_part = [&](const Node& root, auto& part, const std::vector<std::string>& own_keys,
-                             const std::string& prefix) {
-    FieldList list;
-    fields(list, part);
-    std::map<std::string, Provenance> found;
-    load_fields(root, list, own_keys, SourcedReader(bibliography_, found), problems);
-    for (auto& entry : found) provenance[prefix + entry.first] = std::move(entry.second);
-  };
   std::string device_id = id;
   const std::vector<std::string> known = devices();
-  const bool is_device = is_file_name(id) ? load_document(id).find("sms") != nullptr
+  const bool is_device = is_file_name(id) ? is_gpu_device(load_document(id))
                                           : std::count(known.begin(), known.end(), id) > 0;
   if (!is_device) {
     const fs::path path = file_of(hw_ / "systems" / "gpu", id);
     const Node node = read(path);
-    read_part(node, spec, {"id", "device"}, "system.");
+    FieldList list;
+    fields(list, spec);
+    std::map<std::string, Provenance> found;
+    load_fields(node, list, {"id", "device"}, SourcedReader(bibliography_, found), problems);
+    for (auto& entry : found) provenance["system." + entry.first] = std::move(entry.second);
     problems.collect([&] {
       device_id = beside(path, text_of(node, "device"));
       if (!is_file_name(device_id)) device_id = find_in(known, "gpu", device_id);
@@ -235,15 +250,22 @@ GpuSystemSpec GpuCatalog::read_spec(const std::string& id,
   }
   const Node device = read(file_of(hw_ / "devices" / "gpu", device_id));
   spec.device.id = name_in_file(device_id);
-  problems.collect([&] {
-    spec.device.like = stated_likeness(device, ids_in(project_hw_folder() / "devices" / "gpu"));
-  });
   Likeness& like = spec.device.like;
-  like.is_own = like.is_own || is_file_name(device_id) || !is_project_hw(hw_);
-  problems.collect([&] { spec.device.name = text_of(device, "name"); });
-  problems.collect([&] { spec.device.architecture = read_architecture(device); });
-  read_part(device, spec.device, {"id", "name", "architecture", "like"}, "device.");
+  problems.collect([&] { like = stated_likeness(device, ids_in(measured_gpus())); });
   problems.throw_if_any();
+  like.is_own = like.is_own || is_file_name(device_id) || !is_project_hw(hw_);
+  const DeviceFile file(device, measured_gpus(), like.device);
+  problems.collect([&] { spec.device.name = file.text("name"); });
+  problems.collect([&] { spec.device.architecture = read_architecture(file); });
+  FieldList list;
+  fields(list, spec.device);
+  std::map<std::string, Provenance> found;
+  const std::set<std::string> stated =
+      file.load(list, {"id", "name", "architecture", "like"}, bibliography_, found, problems);
+  for (auto& entry : found) provenance["device." + entry.first] = std::move(entry.second);
+  bytes += file.bytes_taken(list);
+  problems.throw_if_any();
+  if (!stated.empty()) follow_parent(device.file, stated, provenance, spec);
   return spec;
 }
 

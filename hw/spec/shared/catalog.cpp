@@ -12,6 +12,7 @@
 #include "hw/spec/neuron/neuron_fields.hpp"
 #include "hw/spec/shared/checks.hpp"
 #include "hw/spec/shared/data_folder.hpp"
+#include "hw/spec/shared/device_file.hpp"
 #include "hw/spec/shared/kernel_files.hpp"
 #include "hw/spec/shared/likeness.hpp"
 #include "hw/spec/shared/overrides.hpp"
@@ -106,7 +107,7 @@ NeuronSystemSpec Catalog::read_spec(const std::string& id,
   const Node system = read_document(file(kSystems, id), bytes);
   spec.id = id;
   read_part(
-      system, file(kSystems, id), spec, {"id", "device"},
+      DeviceFile(system, {}, ""), system, file(kSystems, id), spec, {"id", "device"},
       [](const std::string& path) { return "system." + path; }, parts);
   std::string device_name;
   problems.collect(
@@ -117,14 +118,15 @@ NeuronSystemSpec Catalog::read_spec(const std::string& id,
 }
 
 template <class Part, class ToEffective>
-void Catalog::read_part(const Node& root, const fs::path& path, Part& part,
-                        const std::vector<std::string>& own_keys, const ToEffective& to_effective,
-                        Parts& parts) const {
+void Catalog::read_part(const DeviceFile& values, const Node& root, const fs::path& path,
+                        Part& part, const std::vector<std::string>& own_keys,
+                        const ToEffective& to_effective, Parts& parts) const {
   parts.problems.collect([&] { check_id(root, path); });
   FieldList list;
   fields(list, part);
   std::map<std::string, Provenance> found;
-  load_fields(root, list, own_keys, SourcedReader(bibliography_, found), parts.problems);
+  values.load(list, own_keys, bibliography_, found, parts.problems);
+  parts.bytes += values.bytes_taken(list);
   for (auto& entry : found) parts.provenance[to_effective(entry.first)] = std::move(entry.second);
 }
 
@@ -133,19 +135,30 @@ void Catalog::read_device(const std::string& name, NeuronDeviceSpec& device, Par
   device.id = name_in_file(name);
   const fs::path path = file(kDevices, name);
   const Node root = read_document(path, parts.bytes);
-  problems.collect([&] { device.name = text_of(root, "name"); });
-  problems.collect(
-      [&] { device.like = stated_likeness(root, ids_in(project_hw_folder() / kDevices)); });
-  read_part(root, path, device, {"id", "name", "core", "like"}, effective_device_path, parts);
-  std::string core_name;
-  problems.collect([&] { core_name = reference(root, path, "core", kCores); });
-  device.core.id = name_in_file(core_name);
   Likeness& like = device.like;
-  like.is_own = like.is_own || is_file_name(name) || is_file_name(core_name) || !is_project_hw(hw_);
-  if (core_name.empty()) return;
-  const Node core = read_document(file(kCores, core_name), parts.bytes);
+  const fs::path measured = project_hw_folder();
+  if (!problems.collect([&] { like = stated_likeness(root, ids_in(measured / kDevices)); })) return;
+  const DeviceFile values(root, measured / kDevices, like.device);
+  problems.collect([&] { device.name = values.text("name"); });
+  read_part(values, root, path, device, {"id", "name", "core", "like"}, effective_device_path,
+            parts);
+  fs::path core_file;
+  problems.collect([&] {
+    const bool is_taken = !values.states("core") && !like.device.empty();
+    core_file = is_taken ? file_of(measured / kCores, values.text("core"))
+                         : file(kCores, reference(root, path, "core", kCores));
+    like.is_own = like.is_own || is_file_name(name) || !is_project_hw(hw_) ||
+                  (!is_taken && is_file_name(text_of(root, "core")));
+  });
+  if (core_file.empty()) return;
+  device.core.id = core_file.stem().string();
+  const Node core = read_document(core_file, parts.bytes);
+  std::string core_like;
+  if (!problems.collect(
+          [&] { core_like = stated_likeness(core, ids_in(measured / kCores), "core").device; }))
+    return;
   read_part(
-      core, file(kCores, core_name), device.core, {"id"},
+      DeviceFile(core, measured / kCores, core_like), core, core_file, device.core, {"id", "like"},
       [](const std::string& path_of) { return "core." + path_of; }, parts);
 }
 

@@ -48,6 +48,8 @@ struct LoadedSystem {
   int assumed_values = 0;  // of kind assumed and not overridden
 };
 
+class DeviceFile;
+
 // Parameters beside those of a system that overrides may name as well, as fitted factors are.
 class FurtherParameters {
  public:
@@ -100,9 +102,9 @@ class Catalog {
     Problems& problems;
   };
   template <class Part, class ToEffective>
-  void read_part(const Node& root, const std::filesystem::path& path, Part& part,
-                 const std::vector<std::string>& own_keys, const ToEffective& to_effective,
-                 Parts& parts) const;
+  void read_part(const DeviceFile& values, const Node& root, const std::filesystem::path& path,
+                 Part& part, const std::vector<std::string>& own_keys,
+                 const ToEffective& to_effective, Parts& parts) const;
   void read_device(const std::string& name, NeuronDeviceSpec& device, Parts& parts) const;
   // The device that one of the user's is like, which it then names.
   static std::optional<NeuronDeviceSpec> find_likeness(NeuronSystemSpec& spec);

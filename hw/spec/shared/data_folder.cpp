@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "hw/spec/shared/likeness.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/kept_inputs.hpp"
+#include "model/base/names.hpp"
 
 namespace foretell {
 namespace {
@@ -56,9 +58,17 @@ std::string beside(const fs::path& file, const std::string& id) {
   return is_file_name(id) ? (file.parent_path() / id).string() : id;
 }
 
+bool is_gpu_device(const Node& root) {
+  if (root.find("sms") != nullptr) return true;
+  const Node* like = root.find("like");
+  if (like == nullptr || !like->is_scalar()) return false;
+  return !name_spelt(like->text, ids_in(project_hw_folder() / "devices" / "gpu")).empty();
+}
+
 bool is_system_file(std::string_view id, SystemFileKind kind) {
   if (!is_file_name(id)) return false;
   const Node root = load_document(std::string(id));
+  if (kind == SystemFileKind::kGpu && is_gpu_device(root)) return true;
   return std::any_of(std::begin(kKindKeys), std::end(kKindKeys), [&](const auto& entry) {
     return entry.second == kind && root.find(entry.first) != nullptr;
   });

@@ -20,7 +20,11 @@ std::string name_in_file(std::string_view id);
 // A file that another one names is looked for from there.
 std::string beside(const std::filesystem::path& file, const std::string& id);
 
-// Whose system a file describes: the family that has the key, which every system of it has.
+// Does a file describe a GPU by itself, in full or as one that is like another?
+bool is_gpu_device(const Node& root);
+
+// Whose system a file describes: the family that has the key, which every system of it has, or that
+// of the GPU that it is like.
 enum class SystemFileKind { kNeuron, kGpu, kCpu };
 // Does a name mean a file of this family? False for an id. UserError when the file is not there.
 bool is_system_file(std::string_view id, SystemFileKind kind);

@@ -20,6 +20,8 @@ constexpr double kSameNumber = 1e-9;
 constexpr double kOtherText = 1;  // in the measure of numbers: a factor of e
 constexpr std::size_t kNamedPaths = 8;
 constexpr int kTableEntries = 3;
+constexpr const char* kNotMeasured = " was not measured";
+constexpr const char* kFactorsCount = ", whose factors count";
 
 // 0 where they are the same.
 double difference(const Field& own, const Field& other) {
@@ -55,7 +57,8 @@ bool is_project_hw(const fs::path& hw) {
   return hw == project_hw_folder() || fs::equivalent(hw, project_hw_folder(), error);
 }
 
-Likeness stated_likeness(const Node& root, const std::vector<std::string>& measured) {
+Likeness stated_likeness(const Node& root, const std::vector<std::string>& measured,
+                         const char* kind) {
   Likeness like;
   const Node* stated = root.find("like");
   if (stated == nullptr) return like;
@@ -63,7 +66,7 @@ Likeness stated_likeness(const Node& root, const std::vector<std::string>& measu
   like.is_own = true;
   like.device = name_spelt(name, measured);
   if (!like.device.empty()) return like;
-  throw UserError(stated->where() + ": like: " + unknown_name("device", name, measured).what());
+  throw UserError(stated->where() + ": like: " + unknown_name(kind, name, measured).what());
 }
 
 Likeness likeness_of(const FieldList& own, const std::string& id, const FieldList& other) {
@@ -91,13 +94,14 @@ std::string likeness_note(const std::string& name, const Likeness& like) {
   if (!like.is_own) return "";
   if (like.device.empty()) {
     return fmt::format(
-        "{} was not measured, and no machine of its generation is known that it could be taken for",
-        name);
+        "{}{}, and no machine of its generation is known that it could be taken for; "
+        "'like: DEVICE' in its file names one",
+        name, kNotMeasured);
   }
   if (like.differs.empty()) {
-    return name == like.device ? ""
-                               : fmt::format("{}: every value is that of {}, whose factors count",
-                                             name, like.device);
+    return name == like.device
+               ? ""
+               : fmt::format("{}: every value is that of {}{}", name, like.device, kFactorsCount);
   }
   std::vector<std::string> paths = with_tables_as_one(like.differs);
   if (paths.size() > kNamedPaths) {
@@ -106,9 +110,17 @@ std::string likeness_note(const std::string& name, const Likeness& like) {
     paths.push_back(fmt::format("{} more", more));
   }
   return fmt::format(
-      "{} was not measured: it is taken for {} with other values of {}; 'like: DEVICE' in its file "
-      "names another one",
-      name, like.device, join(paths, ", "));
+      "{}{}: it is taken for {} with other values of {}; 'like: DEVICE' in its file names another "
+      "one",
+      name, kNotMeasured, like.device, join(paths, ", "));
+}
+
+std::string likeness_note_among(const std::vector<std::string>& notes) {
+  const auto is_one = [](const std::string& note) {
+    return note.find(kNotMeasured) != std::string::npos || ends_with(note, kFactorsCount);
+  };
+  const auto found = std::find_if(notes.begin(), notes.end(), is_one);
+  return found == notes.end() ? "" : *found;
 }
 
 }  // namespace foretell

@@ -28,9 +28,10 @@ struct Likeness {
 std::filesystem::path project_hw_folder();
 bool is_project_hw(const std::filesystem::path& hw);
 
-// What a document says that it is like, one of `measured`. UserError with file:line for another
-// name.
-Likeness stated_likeness(const Node& root, const std::vector<std::string>& measured);
+// What a document says that it is like, one of `measured`, which are of a `kind`. UserError with
+// file:line for another name.
+Likeness stated_likeness(const Node& root, const std::vector<std::string>& measured,
+                         const char* kind = "device");
 
 // How values of `own` differ from those of `other`, a list of the same kind; those of the instance
 // and those that `own` does not state are left out.
@@ -51,5 +52,7 @@ bool is_nearer(const Likeness& one, const Likeness& other);
 
 // What a result says of it; "" for a machine of the project. `name`: of the user's device.
 std::string likeness_note(const std::string& name, const Likeness& like);
+// That one among the notes of a result; "" without it.
+std::string likeness_note_among(const std::vector<std::string>& notes);
 
 }  // namespace foretell

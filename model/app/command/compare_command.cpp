@@ -6,6 +6,7 @@
 
 #include "model/app/command/commands.hpp"
 #include "model/app/command/service_result.hpp"
+#include "model/app/command/slower_types.hpp"
 #include "model/app/request/device_family.hpp"
 #include "model/app/request/make_record.hpp"
 #include "model/app/request/parallel_predict.hpp"
@@ -55,11 +56,10 @@ void check_price(const std::string& price, const std::vector<Request>& combinati
 
 std::vector<PredictionOutcome> predict_combinations(const CompareOptions& options,
                                                     const std::vector<Request>& combinations,
-                                                    Format format, const Session& session) {
+                                                    bool is_all_shown, const Session& session) {
   Progress progress(session, "comparing");
-  const bool is_all_shown = format == Format::kJson || !options.output.store.empty();
   return predict_all(session.predict, combinations, parse_jobs(options.jobs),
-                     is_all_shown ? Detail::kEverything : Detail::kSummary,
+                     is_all_shown ? Detail::kEverything : Detail::kByResource,
                      [&progress](double share) { progress.update(share); });
 }
 
@@ -82,8 +82,9 @@ int compare(const CompareOptions& options, const Session& session) {
   for (const Request& request : combinations) check_names(request);
   check_price(options.price, combinations);
   RecordOutput output(options.output);
+  const bool is_all_shown = output.format() == Format::kJson || !options.output.store.empty();
   std::vector<PredictionOutcome> outcomes =
-      predict_combinations(options, combinations, output.format(), session);
+      predict_combinations(options, combinations, is_all_shown, session);
   std::vector<ComparedRun> runs;
   std::vector<RunRecord> records;
   std::string failures;
@@ -92,12 +93,14 @@ int compare(const CompareOptions& options, const Session& session) {
     const ComparedRun& run = runs.back();
     if (run.problem.empty()) {
       records.push_back(run.record);
+      if (!is_all_shown) records.back().operators.clear();  // sums, for slower_types() alone
     } else {
       failures += "\n  " + describe(run.record.context) + ": " + run.problem;
     }
   }
   if (records.empty()) throw UserError("nothing could be predicted:" + failures);
   std::string text = comparison_text(runs, options.price, session.result_width);
+  for (const std::string& note : slower_types(runs)) text += "note: " + note + "\n";
   if (options.output.energy) text += energies_text(records, session.result_width);
   output.deliver(records, text);
   for (const RunRecord& record : records) session.list_notes(record.context.notes);

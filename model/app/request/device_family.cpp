@@ -18,6 +18,14 @@ constexpr std::size_t kMaxKeptSystems = 1000;
 struct KeptFamilies : KeptValues<const DeviceFamily*, kMaxKeptSystems> {};
 
 // "'inferentia2' is a device …" for a name of one, else "".
+std::vector<std::string> all_devices() {
+  std::vector<std::string> names;
+  for (const DeviceFamily* family : device_families()) {
+    for (std::string& name : family->devices()) names.push_back(std::move(name));
+  }
+  return names;
+}
+
 std::string message_of_device(const std::string& name) {
   for (const DeviceFamily* family : device_families()) {
     for (const std::string& device : family->devices()) {
@@ -96,7 +104,9 @@ const DeviceFamily& family_of(const std::string& system) {
     if (!misspelt.empty()) throw UserError(misspelt);
     std::string message = system + ": describes no system; " + join(signs, ", ");
     const Node root = load_document(system);
-    if (root.find("name") != nullptr && root.find("device") == nullptr) {
+    const bool is_like = root.find("like") != nullptr;
+    if (is_like) stated_likeness(root, all_devices());  // a wrong name is said first
+    if ((is_like || root.find("name") != nullptr) && root.find("device") == nullptr) {
       message +=
           "; other devices are named by the file of a system, like those of hw/systems: "
           "'device: ./" +

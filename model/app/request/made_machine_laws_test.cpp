@@ -5,6 +5,7 @@
 #include "model/app/request/prediction.hpp"
 #include "model/base/errors.hpp"
 #include "model/config/document.hpp"
+#include "reports/record/testing/message_of.hpp"
 #include "reports/record/testing/temporary_folder.hpp"
 
 namespace foretell {
@@ -187,6 +188,102 @@ TEST_F(MadeMachine, ACpuIsTheSameAsAFileAndBySet) {
   expect_same(file,
               predict(encoder_on("c7i.8xlarge", {"device.dram.channel_bandwidth=51.2 GB/s"})));
   EXPECT_THAT(file.context.differs, ElementsAre("device.dram.channel_bandwidth"));
+}
+
+// A file that says what it is like states only what differs.
+TEST_F(MadeMachine, AGpuThatStatesOnlyWhatDiffersIsTheSameAsBySet) {
+  const std::string path = folder_.write(
+      "mine.yaml",
+      "id: mine\nlike: h100-sxm\nhbm:\n  bandwidth: 6 TB/s\n  capacity: 120 GiB\nl2:\n"
+      "  resident_share: {value: 0.6, source: PROJECT, kind: assumed, why: made up}\n");
+  const std::vector<std::string> set = {"device.hbm.bandwidth=6 TB/s", "device.hbm.capacity=120GiB",
+                                        "device.l2.resident_share=0.6"};
+  const RunRecord file = predict(encoder_on(path));
+  const RunRecord by_set = predict(encoder_on("h100-sxm", set));
+  expect_same(file, by_set);
+  EXPECT_EQ(file.context.assumed_values, by_set.context.assumed_values);
+  EXPECT_THAT(file.context.differs, ElementsAre("device.l2.resident_share", "device.hbm.capacity",
+                                                "device.hbm.bandwidth"));
+  const std::string node = folder_.write(
+      "node.yaml",
+      "id: node\ndevice: ./mine.yaml\n"
+      "devices: {value: 8, source: PROJECT, kind: assumed, why: made up}\n"
+      "interconnect: {value: nvlink, source: PROJECT, kind: assumed, why: made up}\n");
+  Request of_file = encoder_on(node);
+  Request of_set = encoder_on("h100-sxm-x8", set);
+  for (Request* request : {&of_file, &of_set}) {
+    request->workload = "gpt2";
+    request->seq_len = 0;
+    request->input_len = 128;
+    request->output_len = 4;
+    request->tp = 4;
+  }
+  expect_same(predict(of_file), predict(of_set));
+}
+
+TEST_F(MadeMachine, AProcessIsThatOfTheParent) {
+  Request file = encoder_on(
+      folder_.write("mine.yaml", "id: mine\nlike: h100-sxm\nsms: 200\npower_watts: 900\n"));
+  Request set = encoder_on("h100-sxm", {"device.sms=200", "device.power_watts=900"});
+  expect_same(predict(file), predict(set));  // rates of the chip follow its SMs
+  file.node = set.node = "3nm";
+  EXPECT_DOUBLE_EQ(*predict(file).summary.area_mm2, *predict(set).summary.area_mm2);
+  EXPECT_DOUBLE_EQ(*predict(file).summary.joules_per_request,
+                   *predict(set).summary.joules_per_request);
+}
+
+// It takes nothing from another, not even what may be left out.
+TEST_F(MadeMachine, AFileThatStatesEveryValueTakesNone) {
+  const std::string fp8 = "  fp8: {value: 1978.9 TFLOP/s, source: NVH100, kind: datasheet}\n";
+  Request request =
+      encoder_on(gpu_file("mine", {{"id: mine", "id: mine\nlike: h100-sxm"}, {fp8, ""}}));
+  request.dtype = "fp8";
+  EXPECT_THROW(predict(request), UserError);
+}
+
+TEST_F(MadeMachine, ANeuronCoreDeviceThatStatesOnlyWhatDiffers) {
+  folder_.write("wide.yaml", "id: wide\nlike: neuroncore-v2\ntensor:\n  clock: 3.5 GHz\n");
+  folder_.write("chip.yaml",
+                "id: chip\nlike: inferentia2\ncore: wide.yaml\nhbm: {bandwidth: 1.6 TB/s}\n");
+  const std::string path =
+      write("systems/inf2.xlarge.yaml", "mine.yaml",
+            {{"id: inf2.xlarge", "id: mine"}, {"device: inferentia2", "device: ./chip.yaml"}});
+  const std::vector<std::string> set = {"device.hbm.bandwidth=1.6 TB/s",
+                                        "core.tensor.clock=3.5 GHz"};
+  const RunRecord file = predict(encoder_on(path));
+  const RunRecord by_set = predict(encoder_on("inf2.xlarge", set));
+  expect_same(file, by_set);
+  EXPECT_EQ(file.context.assumed_values, by_set.context.assumed_values);
+  EXPECT_THAT(file.context.differs, ElementsAre("device.hbm.bandwidth", "core.tensor.clock"));
+  folder_.write("chip.yaml", "id: chip\nlike: inferentia2\n");  // with its core
+  expect_same(predict(encoder_on(path)), predict(encoder_on("inf2.xlarge")));
+}
+
+TEST_F(MadeMachine, ACpuThatStatesOnlyWhatDiffers) {
+  folder_.write("chip.yaml", "id: chip\nlike: xeon-8488c\ndram: {channel_bandwidth: 51.2 GB/s}\n");
+  const std::string path =
+      write("systems/cpu/c7i.8xlarge.yaml", "mine.yaml",
+            {{"id: c7i.8xlarge", "id: mine"}, {"device: xeon-8488c", "device: ./chip.yaml"}});
+  const RunRecord file = predict(encoder_on(path));
+  const RunRecord set =
+      predict(encoder_on("c7i.8xlarge", {"device.dram.channel_bandwidth=51.2 GB/s"}));
+  expect_same(file, set);
+  EXPECT_EQ(file.context.assumed_values, set.context.assumed_values);
+  EXPECT_THAT(file.context.differs, ElementsAre("device.dram.channel_bandwidth"));
+}
+
+TEST_F(MadeMachine, MistakesInAFileThatStatesOnlyWhatDiffersNameTheirPlace) {
+  const auto message = [this](const std::string& text) {
+    return message_of<UserError>([&] { predict(encoder_on(folder_.write("mine.yaml", text))); });
+  };
+  const std::string head = "id: mine\nlike: h100-sxm\n";
+  EXPECT_THAT(message(head + "hbm: {bandwith: 6 TB/s}\n"),
+              HasSubstr("mine.yaml:3: hbm.bandwith: no such parameter; nearest is 'bandwidth'"));
+  EXPECT_THAT(message(head + "hbm:\n  bandwidth: 6\n"),
+              HasSubstr("mine.yaml:4: hbm.bandwidth: '6' has no unit"));
+  EXPECT_THAT(message("id: mine\nlike: h100-smx\n"),
+              HasSubstr("mine.yaml:2: like: unknown device 'h100-smx'; nearest is 'h100-sxm'"));
+  EXPECT_THAT(message("id: mine\nlike: inferentia2\n"), HasSubstr("'device: ./mine.yaml'"));
 }
 
 }  // namespace

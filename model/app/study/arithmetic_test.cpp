@@ -70,6 +70,7 @@ TEST(Arithmetic, MistakesSayWhatIsWrong) {
   EXPECT_THAT(complaint("${bandwidth} < 2 ms"), HasSubstr("< of a data rate"));
   EXPECT_THAT(complaint("2 GB/x"), HasSubstr("GB/x"));
   EXPECT_THAT(complaint("2 parsec"), HasSubstr("no such unit 'parsec'"));
+  EXPECT_THAT(complaint("2 mm2"), HasSubstr("no such unit 'mm2'"));
   EXPECT_THAT(complaint("cores * 2"), HasSubstr("${cores}"));
   EXPECT_THAT(complaint("${coers}"), HasSubstr("unknown name 'coers'"));
   EXPECT_THAT(complaint("${cores"), HasSubstr("a name is written"));

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "hw/spec/shared/likeness.hpp"
 #include "model/app/request/parallel_predict.hpp"
 #include "model/app/request/request_fields.hpp"
 #include "model/app/tables/engine_rows.hpp"
@@ -31,8 +32,13 @@ std::string parts_of(const RunRecord& record) {
 
 RowPrediction prediction_of(const PredictionOutcome& outcome) {
   if (!outcome.record) return {{}, outcome.error, {}};
-  return {predicted_values(*outcome.record), "", predicted_intervals(*outcome.record),
-          parts_of(*outcome.record),         "", predicted_texts(*outcome.record)};
+  const RunRecord& record = *outcome.record;
+  return {predicted_values(record),
+          "",
+          predicted_intervals(record),
+          parts_of(record),
+          likeness_note_among(record.context.notes),
+          predicted_texts(record)};
 }
 
 // With the rate as the row counts it.

@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "hw/spec/shared/likeness.hpp"
 #include "model/app/serving/request/worker_machine.hpp"
 #include "model/app/workers/worker_pool.hpp"
 #include "model/base/text.hpp"
@@ -39,7 +40,11 @@ std::vector<RowPrediction> serve_many(
         for (const std::size_t i : groups[group]) {
           RowPrediction prediction;
           try {
-            prediction = prediction_of(i, serve(pool, requests[i]).record.summary);
+            const ServeRecord record = serve(pool, requests[i]).record;
+            prediction = prediction_of(i, record.summary);
+            const std::string like = likeness_note_among(record.context.notes);
+            if (!like.empty())
+              prediction.note = like + (prediction.note.empty() ? "" : "; ") + prediction.note;
           } catch (const std::exception& error) {
             prediction.error = error.what();
           }

@@ -37,8 +37,9 @@ ExpertLoad load_of(const ExpertShape& shape) {
   return load;
 }
 
-// What each part of the chip would take alone.
-void note_busy(const GpuDeviceSpec& device, Grid& kernel) {
+}  // namespace
+
+void note_busy(int sms, Grid& kernel) {
   kernel.moved = kernel.dram_bytes;
   kernel.busy[WorkUnit::kLaunch] = kernel.launch + kernel.memory_latency;
   if (kernel.dram_bytes > Bytes(0)) {
@@ -48,11 +49,19 @@ void note_busy(const GpuDeviceSpec& device, Grid& kernel) {
   kernel.busy[WorkUnit::kReduction] = kernel.tail;
   Seconds blocks;
   for (const CtaRun& run : kernel.ctas) blocks += static_cast<double>(run.count) * run.duration;
-  const auto slots = static_cast<double>(device.sms) * kernel.ctas_per_sm;
+  const auto slots = static_cast<double>(sms) * kernel.ctas_per_sm;
   kernel.busy[WorkUnit::kPipelineLatency] = blocks / slots;
 }
 
-}  // namespace
+void note_largest(int sms, const Grid& kernel, MappedOp& op) {
+  const std::int64_t slots = static_cast<std::int64_t>(sms) * kernel.ctas_per_sm;
+  std::int64_t count = 0;
+  for (const CtaRun& run : kernel.ctas) count += run.count;
+  op.kernel = kernel.name;
+  op.waves = static_cast<double>(count) / static_cast<double>(slots);
+  op.occupancy =
+      std::min(1.0, kernel.busy[WorkUnit::kPipelineLatency] / cta_makespan(kernel.ctas, slots));
+}
 
 std::optional<LayerKernels::Chosen> LayerKernels::find(const Wanted& wanted) const {
   const KernelFactorsLibrary& library = factors_.tables()->kernels(wanted.folder);
@@ -132,16 +141,11 @@ void LayerKernels::take(const Chosen& chosen, GridSequence program, MappedOp& op
   }
   Seconds longest;
   for (Grid& kernel : program.kernels) {
-    note_busy(device_, kernel);
-    const std::int64_t slots = static_cast<std::int64_t>(device_.sms) * kernel.ctas_per_sm;
+    note_busy(device_.sms, kernel);
     const Seconds blocks = kernel.busy[WorkUnit::kPipelineLatency];
     if (blocks > longest) {
       longest = blocks;
-      op.kernel = kernel.name;
-      std::int64_t count = 0;
-      for (const CtaRun& run : kernel.ctas) count += run.count;
-      op.waves = static_cast<double>(count) / static_cast<double>(slots);
-      op.occupancy = std::min(1.0, blocks / cta_makespan(kernel.ctas, slots));
+      note_largest(device_.sms, kernel, op);
     }
     op.program.kernels.push_back(std::move(kernel));
     op.intervals80.push_back(chosen.interval80);

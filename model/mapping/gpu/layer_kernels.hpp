@@ -27,6 +27,12 @@ namespace foretell {
 struct ExpertShape;
 struct StateSpace;
 
+// What each part of a chip with that many SMs would take alone for the kernel, which moves what it
+// reads.
+void note_busy(int sms, Grid& kernel);
+// … and that it is the largest kernel of the operator.
+void note_largest(int sms, const Grid& kernel, MappedOp& op);
+
 class LayerKernels {
  public:
   // The device and the factors outlive it. `between`: bytes that a call touches, which push weights

@@ -133,6 +133,33 @@ TEST(MapToGpu, FittedSumsTakeTheFastestProtocolAndMoreBytesMoreTime) {
   }
 }
 
+// Thread blocks of SGLang walk all keys for the scores of prompts.
+TEST(MapToGpu, ScoresOfAWalkingIndexerSayWhatBoundsThem) {
+  GraphWriter w;
+  const TensorId q = w.input("q", {1, 4096, 4, 128});
+  const TensorId k = w.input("k", {1, 32768, 128});
+  const TensorId choice = w.op(
+      "indexer", "Indexer", {q, k},
+      {{"top_k", std::int64_t{16}}, {"block", std::int64_t{128}}, {"narrow", std::int64_t{0}}});
+  const Graph graph = w.finish(choice, "bf16");
+  const GpuSystemSpec spec = GpuCatalog().load("h200-sxm").spec;
+  const GpuFactors facts(spec.device, "", {}, "sglang");
+  const MappedOp op = map_to_gpu({graph, find_precision("bf16"), spec, facts}).front();
+  ASSERT_EQ(op.program.kernels.size(), 2);
+  EXPECT_EQ(op.intervals80.size(), 2) << "one for each kernel";
+  const Grid& scores = op.program.kernels.front();
+  EXPECT_EQ(scores.name, "scores of an indexer");
+  Seconds blocks;
+  for (const CtaRun& run : scores.ctas) blocks += static_cast<double>(run.count) * run.duration;
+  EXPECT_DOUBLE_EQ(scores.busy[WorkUnit::kPipelineLatency].value(),
+                   blocks.value() / (spec.device.sms * scores.ctas_per_sm));
+  EXPECT_EQ(scores.busy.longest(), WorkUnit::kPipelineLatency);
+  EXPECT_EQ(scores.moved, scores.dram_bytes);
+  EXPECT_EQ(op.kernel, scores.name);
+  EXPECT_GT(op.waves, 0);
+  EXPECT_GT(op.occupancy, 0);
+}
+
 TEST(MapToGpu, Fp32UsesTheVectorPipe) {
   const Graph graph = linear_graph(4096, 4096, 4096, "fp32");
   EXPECT_EQ(map(graph, "fp32").front().engine, "vector");

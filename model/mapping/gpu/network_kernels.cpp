@@ -172,10 +172,14 @@ void lower_indexer(ProductKernels& products, PassKernels& passes, const Graph& g
     scores.name = "scores of an indexer";
     scores.ctas_per_sm = kernels.walk.blocks_per_sm;
     scores.launch = products.timing(kernels.type).factors().launch;
-    scores.dram_bytes = scores.moved = dram;
+    scores.dram_bytes = dram;
     scores.dram_rate = kernels.dram_rate;
     add_ctas(scores, q[0] * q[2] * tiles,
              Seconds(static_cast<double>(seen) * kernels.walk.key.value() / kernels.clock.value()));
+    note_busy(kernels.sms, scores);
+    note_largest(kernels.sms, scores, op);
+    op.engine = "tensor";
+    op.intervals80.emplace_back(1, 1);  // one for each kernel; nothing is known of these
     op.program.kernels.push_back(std::move(scores));
   } else {
     add_score_products(products, q, block, seen, kernels, dram, op);
@@ -202,6 +206,7 @@ IndexerKernels indexer_kernels(const GpuFactors& factors, const GpuDeviceSpec& d
   kernels.type = std::move(type);
   kernels.walk = facts.walk_of_indexer(call);
   kernels.clock = device.clock.boost;
+  kernels.sms = device.sms;
   kernels.dram_rate = device.hbm.bandwidth;
   const auto layer = attention_block_additions(factors, facts, call, call.phase);
   if (layer && layer->factors.indexer > 0) kernels.in_layer = layer->factors.indexer;

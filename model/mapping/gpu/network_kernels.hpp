@@ -76,6 +76,7 @@ struct IndexerKernels {
   std::string type;                // of the products, of gemm_library.hpp
   AttentionBlockFacts::Walk walk;  // in place of products
   Hertz clock;
+  int sms = 0;
   BytesPerSecond dram_rate;
   double in_layer = 1;  // time of them in a whole layer of the library, beside that of our kernels
 };
