@@ -13,7 +13,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr const char* kHeader =
+constexpr const char* kServedHeader =
     "gpu,model,framework,precision,mode,concurrency,isl,osl,tp,ttft_ms,tpot_ms\n";
 
 std::string row(const char* gpu, const char* framework, int concurrency, double ttft_ms,
@@ -39,7 +39,7 @@ class ServedIntervals : public ::testing::Test {
 
 // Families of the fit part (one of H200, one of B200), and one of the judge part that is far off.
 std::string table_with_judge(double judge_tpot_ms) {
-  return kHeader + row("h200_sxm", "vllm", 1, 30, 7) + row("h200_sxm", "vllm", 2, 40, 8) +
+  return kServedHeader + row("h200_sxm", "vllm", 1, 30, 7) + row("h200_sxm", "vllm", 2, 40, 8) +
          row("b200_sxm", "trtllm", 1, 20, 5) + row("b200_sxm", "trtllm", 2, 25, 6) +
          row("h100_sxm", "trtllm", 1, 20, judge_tpot_ms);
 }
@@ -62,10 +62,11 @@ TEST_F(ServedIntervals, AreReadAgainAndWiderWhereMeasurementsAreFarther) {
   };
   const Interval before = tpot();
   EXPECT_NEAR(before.low * before.high, 1, 1e-3);
-  ASSERT_EQ(run(kHeader + row("h200_sxm", "vllm", 1, 30, 9) + row("h200_sxm", "vllm", 2, 40, 30) +
-                row("b200_sxm", "trtllm", 1, 20, 2) + row("b200_sxm", "trtllm", 2, 25, 18))
-                .code,
-            0);
+  ASSERT_EQ(
+      run(kServedHeader + row("h200_sxm", "vllm", 1, 30, 9) + row("h200_sxm", "vllm", 2, 40, 30) +
+          row("b200_sxm", "trtllm", 1, 20, 2) + row("b200_sxm", "trtllm", 2, 25, 18))
+          .code,
+      0);
   EXPECT_GT(tpot().high, before.high);
 }
 
@@ -94,13 +95,13 @@ TEST_F(ServedIntervals, OfRunsAreOfThroughputs) {
 }
 
 TEST_F(ServedIntervals, RefuseWhatMakesNone) {
-  const std::string one = kHeader + row("h200_sxm", "vllm", 1, 30, 7);
+  const std::string one = kServedHeader + row("h200_sxm", "vllm", 1, 30, 7);
   EXPECT_EQ(run(one).code, 2);
   EXPECT_THAT(run(one).messages, HasSubstr("an interval needs two"));
   EXPECT_THAT(run(one, {"--device", "h200"}).messages,
               HasSubstr("--device: is of --kind networks"));
   EXPECT_THAT(run(one, {"--where", "gpu=h300"}).messages, HasSubstr("gpu=h300"));
-  EXPECT_THAT(run(kHeader + row("h100_sxm", "trtllm", 1, 20, 9)).messages,
+  EXPECT_THAT(run(kServedHeader + row("h100_sxm", "trtllm", 1, 20, 9)).messages,
               HasSubstr("no row is of the fit part"));
   EXPECT_THAT(run("system,workload,call_ms\ninf2.xlarge,bert-base-uncased,3\n").messages,
               HasSubstr("expected a table of served points"));
