@@ -17,7 +17,6 @@ constexpr std::size_t kMaxKeptSystems = 1000;
 
 struct KeptFamilies : KeptValues<const DeviceFamily*, kMaxKeptSystems> {};
 
-// "'inferentia2' is a device …" for a name of one, else "".
 std::vector<std::string> all_devices() {
   std::vector<std::string> names;
   for (const DeviceFamily* family : device_families()) {
@@ -26,6 +25,7 @@ std::vector<std::string> all_devices() {
   return names;
 }
 
+// "'inferentia2' is a device …" for a name of one, else "".
 std::string message_of_device(const std::string& name) {
   for (const DeviceFamily* family : device_families()) {
     for (const std::string& device : family->devices()) {

@@ -29,7 +29,7 @@ inline RunRecord fake_predict(const Request& request) {
   const Seconds call(kFakeSecondsPerSample * static_cast<double>(request.batch));
   record.context.system = request.system;
   record.context.workload = request.workload;
-  record.context.dtype = request.dtype;
+  record.context.dtype = request.dtype.empty() ? "bf16" : request.dtype;
   record.context.set = request.set;
   record.context.scenario = {};
   record.context.scenario.batch = request.batch;
