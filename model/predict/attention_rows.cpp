@@ -96,7 +96,8 @@ const AttentionRowPredictor::Kernels& AttentionRowPredictor::kernels_of(const At
       factors_, gpu, attention_tables(gpu.architecture, row.framework, type, row.shape));
   const AttentionLibrary library = library_of_call(gpu.architecture, table, chosen.table);
   const std::string write = table_of_cache_write(library, type, row.shape.phase);
-  if (!write.empty() && chosen.factors.prepare_block == Cycles(0)) {
+  const bool is_own = chosen.device == gpu.id;
+  if (!is_own && !write.empty() && chosen.factors.prepare_block == Cycles(0)) {
     chosen.factors.prepare_block = choose_attention(factors_, gpu, {write}).factors.prepare_block;
   }
   const bool borrowed = chosen.device != gpu.id || chosen.table != table;

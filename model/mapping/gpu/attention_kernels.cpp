@@ -153,12 +153,13 @@ AttentionKernels::Chosen AttentionKernels::choose(const std::string& framework,
                   "",
                   {fitted->interval_low, fitted->interval_high}};
     const std::string write = table_of_cache_write(chosen.library, type, shape.phase);
-    if (!write.empty() && chosen.factors.prepare_block == Cycles(0)) {
+    const bool is_own = fitted->device == device_.id;
+    if (!is_own && !write.empty() && chosen.factors.prepare_block == Cycles(0)) {
       if (const auto other = factors_.attention({write})) {
         chosen.factors.prepare_block = other->factors.prepare_block;
       }
     }
-    if (fitted->device != device_.id || fitted->table != tables.front()) {
+    if (!is_own || fitted->table != tables.front()) {
       chosen.note = "attention: factors of " + fitted->table + " on " + fitted->device;
     }
     return chosen;

@@ -113,7 +113,8 @@ struct AttentionSplit {
 AttentionSplit attention_split(const AttentionLibrary& library, const AttentionType& type,
                                const AttentionShape& shape, double sms);
 
-// The table whose `prepare_block` holds where that of a call knows none; "" where none stands in.
+// The table whose `prepare_block` holds where a call takes factors of another chip that know none;
+// "" where none stands in.
 std::string table_of_cache_write(const AttentionLibrary& library, const AttentionType& type,
                                  AttentionPhase phase);
 

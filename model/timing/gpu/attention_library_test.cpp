@@ -136,8 +136,9 @@ TEST(AttentionLibrary, HeadsArePaddedToTheWidthsThatKernelsAreCompiledFor) {
 
 // FlashAttention 3 of serving engines: one group of warps for few rows of 64 or 128 columns.
 TEST(AttentionLibrary, FewRowsTakeASmallTile) {
-  const auto rows = [](std::int64_t width, std::int64_t tokens, std::int64_t window) {
-    AttentionShape shape = shape_of(AttentionPhase::kContext, 1, tokens, 8, 4);
+  const auto rows = [](std::int64_t width, std::int64_t tokens, std::int64_t window,
+                       AttentionPhase phase = AttentionPhase::kEncoder) {
+    AttentionShape shape = shape_of(phase, 1, tokens, 8, 4);
     shape.head_dim = width;
     shape.window = window;
     return attention_tile(attention_library("hopper", "vllm"), {}, shape).rows;
@@ -146,7 +147,8 @@ TEST(AttentionLibrary, FewRowsTakeASmallTile) {
   EXPECT_EQ(rows(64, 33, 0), 192);  // two heads of queries to one of keys: 66 rows
   EXPECT_EQ(rows(64, 32, 128), 192);
   EXPECT_EQ(rows(72, 32, 0), 192);
-  EXPECT_EQ(rows(128, 32, 0), 64);
+  EXPECT_EQ(rows(64, 32, 0, AttentionPhase::kContext), 192);
+  EXPECT_EQ(rows(128, 32, 0, AttentionPhase::kContext), 64);
 }
 
 // No kernel for tensor memory: those that load operands into registers, also with the factors of
