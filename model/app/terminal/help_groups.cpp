@@ -1,5 +1,6 @@
 #include "model/app/terminal/help_groups.hpp"
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
@@ -47,14 +48,25 @@ class OrderedHelp : public CLI::Formatter {
                         CLI::AppFormatMode /*mode*/) const override {
     std::string text =
         make_description(app) + make_usage(app, std::move(name)) + make_positionals(app);
+    std::vector<const CLI::Option*> others = app->get_options([](const CLI::Option* option) {
+      return option->nonpositional() && !option->get_group().empty();
+    });
+    const auto add_group = [&](const std::string& title,
+                               const std::vector<const CLI::Option*>& options) {
+      if (!options.empty()) text += make_group(title, false, options);
+    };
     for (const auto& [title, names] : groups_) {
       std::vector<const CLI::Option*> options;
       for (const char* option_name : names) {
-        const CLI::Option* option = app->get_option_no_throw(option_name);
-        if (option != nullptr && !option->get_group().empty()) options.push_back(option);
+        const auto found =
+            std::find(others.begin(), others.end(), app->get_option_no_throw(option_name));
+        if (found == others.end()) continue;
+        options.push_back(*found);
+        others.erase(found);
       }
-      if (!options.empty()) text += make_group(title, false, options);
+      add_group(title, options);
     }
+    add_group("Further options", others);
     return text + "\n" + make_footer(app);
   }
 
