@@ -148,8 +148,8 @@ void read_step3_tower(JsonFields& fields, JsonFields& vision, ModelConfig* confi
   const std::int64_t along = std::max<std::int64_t>(1, tower.side / tower.patch);
   tower.positions = along * along + 1;  // and that of the class
   const std::int64_t first = vision.size_or("output_hidden_size", kMaxWidth, 4096);
-  constexpr std::int64_t kFirstPixels = 2 * 2;
-  constexpr std::int64_t kSecondPixels = 3 * 3;
+  constexpr std::int64_t kFirstPixels = 4;   // 2 x 2
+  constexpr std::int64_t kSecondPixels = 9;  // 3 x 3
   tower.projector = {{kFirstPixels * tower.hidden, first, true, false},
                      {kSecondPixels * first, 2 * first, true, false},
                      {2 * first, config->hidden, fields.flag_or("projector_bias", false), false}};

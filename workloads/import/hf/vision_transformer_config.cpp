@@ -169,9 +169,10 @@ void read_siglip_pixels(JsonFields& fields, ModelConfig* config) {
   if (fields.has("num_patches")) {
     const std::int64_t patches = fields.size("num_patches", kMaxPositions);
     const std::int64_t along = std::llround(std::sqrt(static_cast<double>(patches)));
-    if (along * along != patches)
+    if (along * along != patches) {
       fields.problem("num_patches", "is " + std::to_string(patches) +
                                         "; it must be a square number: a row for each patch");
+    }
     config->vision.image_size = along * config->vision.patch;
   }
   if (config->vision.patch > config->vision.image_size)
