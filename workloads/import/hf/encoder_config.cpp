@@ -18,17 +18,20 @@ std::vector<HeadName> encoder_heads(Head plain) {
 }
 
 // Fields under the names that BERT uses and most others took over.
-void read_bert_sizes(JsonFields& fields, ModelConfig* config) {
+void read_sizes(JsonFields& fields, ModelConfig* config) {
   config->layers = fields.size("num_hidden_layers", kMaxLayers);
-  config->hidden = fields.size("hidden_size", kMaxWidth);
+  config->hidden = config->embedding = fields.size("hidden_size", kMaxWidth);
   config->heads = fields.size("num_attention_heads", kMaxHeads);
   config->intermediate = fields.size("intermediate_size", kMaxWidth);
   config->vocab = fields.size("vocab_size", kMaxVocab);
-  config->positions = fields.size("max_position_embeddings", kMaxPositions);
+  config->max_seq_len = fields.size("max_position_embeddings", kMaxPositions);
+}
+
+void read_bert_sizes(JsonFields& fields, ModelConfig* config) {
+  read_sizes(fields, config);
+  config->positions = config->max_seq_len;
   config->token_types = fields.count_or("type_vocab_size", kMaxVocab, 2);
   config->activation = read_activation(fields, "hidden_act");
-  config->embedding = config->hidden;
-  config->max_seq_len = config->positions;
   if (fields.has("position_embedding_type") &&
       fields.text("position_embedding_type") != "absolute") {
     fields.problem("position_embedding_type", "only 'absolute' can be imported");
@@ -188,16 +191,11 @@ void read_modern(JsonFields& fields, ModelConfig* config) {
 
 // EuroBERT: layers of Llama whose tokens see all others.
 void read_eurobert(JsonFields& fields, ModelConfig* config) {
-  config->layers = fields.size("num_hidden_layers", kMaxLayers);
-  config->hidden = config->embedding = fields.size("hidden_size", kMaxWidth);
-  config->heads = fields.size("num_attention_heads", kMaxHeads);
+  read_sizes(fields, config);
   config->kv_heads = fields.size_or("num_key_value_heads", kMaxHeads, config->heads);
-  config->intermediate = fields.size("intermediate_size", kMaxWidth);
-  config->vocab = fields.size("vocab_size", kMaxVocab);
   config->activation = read_activation(fields, "hidden_act");
   config->norm = Norm::kRmsNorm;
   config->position_kind = Positions::kRotary;
-  config->max_seq_len = fields.size("max_position_embeddings", kMaxPositions);
   config->all_tokens_every = 1;
   config->attention_bias = fields.flag_or("attention_bias", false);
   config->ffn_bias = config->head_bias = fields.flag_or("mlp_bias", false);
@@ -206,14 +204,9 @@ void read_eurobert(JsonFields& fields, ModelConfig* config) {
 
 // The network of GTE v1.5 ("new", "gte"): a BERT with rotary positions and a gate.
 void read_gte(JsonFields& fields, ModelConfig* config) {
-  config->layers = fields.size("num_hidden_layers", kMaxLayers);
-  config->hidden = config->embedding = fields.size("hidden_size", kMaxWidth);
-  config->heads = fields.size("num_attention_heads", kMaxHeads);
-  config->intermediate = fields.size("intermediate_size", kMaxWidth);
-  config->vocab = fields.size("vocab_size", kMaxVocab);
+  read_sizes(fields, config);
   config->token_types = fields.count_or("type_vocab_size", kMaxVocab, 0);
   config->activation = read_activation(fields, "hidden_act");
-  config->max_seq_len = fields.size("max_position_embeddings", kMaxPositions);
   const std::string positions = fields.text_or("position_embedding_type", "rope");
   if (positions != "rope" && positions != "absolute") {
     fields.problem("position_embedding_type",
