@@ -45,9 +45,10 @@ std::string types_text(const RunRecord& slow, const RunRecord& fast) {
     parts.push_back("it multiplies in " + type + (type == multiplied_in(fast) ? " as well" : ""));
   const DType rest = find_precision(slow.context.dtype).vector;
   const DType other = find_precision(fast.context.dtype).vector;
-  if (size_of(rest) > size_of(other))
+  if (size_of(rest) > size_of(other)) {
     parts.push_back(fmt::format("and computes the rest in {} instead of {}", to_string(rest),
                                 to_string(other)));
+  }
   return join(parts, " ");
 }
 
