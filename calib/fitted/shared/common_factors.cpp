@@ -33,6 +33,8 @@ void fields(FieldList& list, CommonFactors& factors) {
   list.value("stages_limit", factors.stages_limit, {0, 150}, "Most stages ahead.");
   list.value("power_drop_from", factors.power_drop_from, {Seconds(1e-9), Seconds(10)},
              "Time of a kernel beyond which clocks drop under the power limit.");
+  list.value("power_drop_until", factors.power_drop_until, {Seconds(1e-9), Seconds(10)},
+             "Time of a kernel from which the clock is the one that the power limit leaves.");
   list.value("power_drop_delay", factors.power_drop_delay, {Seconds(1e-9), Seconds(10)},
              "Time to half of the drop of the vector pipe.");
   list.value("power_window", factors.power_window, {Seconds(1e-4), Seconds(100)},

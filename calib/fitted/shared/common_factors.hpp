@@ -17,7 +17,8 @@ struct CommonFactors {
   Seconds stages_stated_at;          // of a kernel with the factor `stages_ahead`
   double stages_growth = 0;          // exponent with the time of a kernel
   double stages_limit = 0;           // most stages ahead
-  Seconds power_drop_from;           // kernels that take longer lose clock
+  Seconds power_drop_from;           // kernels that take longer lose clock …
+  Seconds power_drop_until;          // … and no more of it than one that takes this long
   Seconds power_drop_delay;          // to half of the drop
   Seconds power_window;              // over which boards average their power
   Bytes page_row;                    // rows of operands that share DRAM pages

@@ -24,9 +24,10 @@ inline double missing_share(const CommonFactors& common, double fill) {
 }
 
 // Times longer is a kernel of `seconds` as the matrix pipe loses clock under the power limit:
-// `drop` per decade.
+// `drop` per decade, until it has settled.
 inline double power_stretch(const CommonFactors& common, double drop, double seconds) {
-  return 1 + drop * std::max(0.0, std::log10(seconds / common.power_drop_from.value()));
+  const double reached = std::min(seconds, common.power_drop_until.value());
+  return 1 + drop * std::max(0.0, std::log10(reached / common.power_drop_from.value()));
 }
 
 }  // namespace foretell
