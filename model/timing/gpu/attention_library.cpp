@@ -52,6 +52,7 @@ void read_library_rule(const Node& rule, AttentionLibrary& library) {
   RuleReader reader(rule, "attention");
   reader.text("tiles", library.tiles);
   reader.flag("paired", library.paired);
+  reader.flag("encoder_overlaps", library.encoder_overlaps);
   reader.flag("register_products", library.register_products);
   reader.numbers("head_widths", library.head_widths);
   reader.flag("one_stage", library.one_stage);

@@ -50,6 +50,7 @@ struct AttentionLibrary {
   enum class Prepare { kNone, kCacheWrite, kSplitAndRotate };
   std::string tiles = "plain";     // a table of tiles of hw/kernels/
   bool paired = false;             // two tiles of queries take turns, their sums in tensor memory
+  bool encoder_overlaps = false;   // without a mask, warps that multiply hide the softmax of others
   bool register_products = false;  // threads load the operands of products (mma.sync)
   // Of heads that kernels are compiled for: narrower heads are padded to the next. Empty, or wider
   // ones: a multiple of what the matrix pipe takes at least.
