@@ -31,6 +31,7 @@ std::string parts_of(const RunRecord& record) {
 }
 
 RowPrediction prediction_of(const PredictionOutcome& outcome) {
+  if (outcome.stopped) return open_row();
   if (!outcome.record) return {{}, outcome.error, {}};
   const RunRecord& record = *outcome.record;
   return {predicted_values(record),

@@ -59,6 +59,10 @@ std::vector<RowPrediction> serve_many(
   for (std::size_t group = 0; group < groups.size(); ++group) {
     const std::vector<std::string> lines = split(outcomes[group].text, '\n');
     for (std::size_t i = 0; i < groups[group].size(); ++i) {
+      if (outcomes[group].stopped) {
+        served[groups[group][i]] = open_row();
+        continue;
+      }
       served[groups[group][i]] = outcomes[group].finished
                                      ? prediction_of_line(lines.at(i))
                                      : RowPrediction{{}, "internal error: " + outcomes[group].text};
