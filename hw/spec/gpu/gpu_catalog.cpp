@@ -32,16 +32,17 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::int64_t kMaxNamedGpus = 9999;  // GPUs that a name may say
+constexpr const char* kDriverNames = "driver_names";
 constexpr const char* kFollows = "follows device.sms and device.clock.boost, or device.power_watts";
 
-// The known name that is meant; a chip that is named alone is its SXM board. "" when there is none.
-std::string meant(const std::vector<std::string>& known, std::string_view id) {
-  for (const std::string& wanted : {std::string(id), std::string(id) + "-sxm"}) {
-    std::string name = name_spelt(wanted, known);
-    if (!name.empty()) return name;
-  }
-  return "";
-}
+// The devices of a folder by what drivers print of them; read once in a run.
+struct DriverNames {
+  struct Name {
+    std::string text;
+    std::string device;
+  };
+  std::map<fs::path, std::vector<Name>> by_folder;
+};
 
 // A number of GPUs, as it is written: "h200-sxm-x4", "h200x4" and "4xh200" are four of one device,
 // and nothing stands between the number, its x and the end of the name but spaces: "-3xh100" is
@@ -67,12 +68,6 @@ CountedName counted_name(std::string_view id) {
   }
   counted.device = join(runs, "-");
   return counted;
-}
-
-std::string find_in(const std::vector<std::string>& known, const char* kind, std::string_view id) {
-  std::string name = meant(known, id);
-  if (name.empty()) throw unknown_name(kind, id, known);
-  return name;
 }
 
 struct PublishedDevices {
@@ -174,6 +169,45 @@ std::vector<std::string> GpuCatalog::systems() const {
   return names;
 }
 
+std::string GpuCatalog::device_called(std::string_view name) const {
+  auto& by_folder = kept<DriverNames>().by_folder;
+  const fs::path folder = hw_ / "devices" / "gpu";
+  auto place = by_folder.find(folder);
+  if (place == by_folder.end()) {
+    std::vector<DriverNames::Name> names;
+    for (const std::string& id : devices()) {
+      try {
+        const Node root = load_document(file_of(folder, id));
+        const Node* stated = root.find(kDriverNames);
+        if (stated == nullptr) continue;
+        for (const Node& text : stated->items) names.push_back({text.as_text(kDriverNames), id});
+      } catch (const UserError&) {
+        continue;  // said to whoever names it by its id
+      }
+    }
+    place = by_folder.emplace(folder, std::move(names)).first;
+  }
+  for (const DriverNames::Name& known : place->second) {
+    if (is_spelt_like(name, known.text)) return known.device;
+  }
+  return "";
+}
+
+std::string GpuCatalog::meant(const std::vector<std::string>& known, std::string_view id) const {
+  for (const std::string& wanted : {std::string(id), std::string(id) + "-sxm"}) {
+    std::string name = name_spelt(wanted, known);
+    if (!name.empty()) return name;
+  }
+  return device_called(id);
+}
+
+std::string GpuCatalog::find_in(const std::vector<std::string>& known, const char* kind,
+                                std::string_view id) const {
+  std::string name = meant(known, id);
+  if (name.empty()) throw unknown_name(kind, id, known);
+  return name;
+}
+
 bool GpuCatalog::has_system(std::string_view id) const {
   if (is_file_name(id)) return is_system_file(id, SystemFileKind::kGpu);
   return !meant(systems(), id).empty() || !declared_for(id).file.empty();
@@ -260,8 +294,8 @@ GpuSystemSpec GpuCatalog::read_spec(const std::string& id,
   FieldList list;
   fields(list, spec.device);
   std::map<std::string, Provenance> found;
-  const std::set<std::string> stated =
-      file.load(list, {"id", "name", "architecture", "like"}, bibliography_, found, problems);
+  const std::set<std::string> stated = file.load(
+      list, {"id", "name", kDriverNames, "architecture", "like"}, bibliography_, found, problems);
   for (auto& entry : found) provenance["device." + entry.first] = std::move(entry.second);
   bytes += file.bytes_taken(list);
   problems.throw_if_any();
