@@ -19,6 +19,7 @@
 #include "model/app/workers/stop_signals.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/measured_data.hpp"
+#include "model/base/text.hpp"
 #include "reports/record/json_text.hpp"
 #include "reports/render/output_format.hpp"
 
@@ -106,7 +107,8 @@ std::string json_line(const CsvRow& header, std::size_t passed, const CsvRow& ce
     const bool is_added = i >= passed && header[i] != "status" && header[i] != "message";
     const auto value = prediction.values.find(header[i]);
     if (!is_added) {
-      line += is_number_column(header[i]) ? json_number_or_text(cells[i]) : json_text(cells[i]);
+      line += is_number_column(to_lower(header[i])) ? json_number_or_text(cells[i])
+                                                    : json_text(cells[i]);
     } else if (prediction.texts.count(header[i]) > 0) {
       line += json_text(cells[i]);
     } else {
@@ -140,7 +142,7 @@ std::string interruption_text(CsvReader& table, std::size_t done, std::size_t op
 int predict_table(const PredictOptions& options, const Session& session) {
   const int jobs = parse_jobs(options.jobs);
   const Format format = parse_format(options.format);
-  CsvReader table(options.table);
+  CsvReader table(options.table, CsvReader::Names::kLowerCase);
   TableLayout layout = recognise_table(table.header(), options.table);
   if (options.energy) {
     const std::vector<std::string> columns = energy_columns(layout);
@@ -151,7 +153,7 @@ int predict_table(const PredictOptions& options, const Session& session) {
   check_not_same_file(options.table, options.output);
   OutputFile output(options.output);
   const std::vector<std::size_t> passed = passed_columns(table.header(), layout);
-  CsvRow header = pick(table.header(), passed);
+  CsvRow header = pick(table.written_header(), passed);
   header.insert(header.end(), layout.added.begin(), layout.added.end());
   const bool streams = format == Format::kCsv || format == Format::kJson;  // others need all rows
   std::vector<CsvRow> rows_written = {header};

@@ -44,6 +44,26 @@ TEST(Predict, AddsColumnsAndPassesTheOthersThrough) {
             "7,9.5,,,,,1684.2105263157894,2285.714285714286,0.23,1.4e+09,tensor engine,ok,\n");
 }
 
+TEST(Predict, ReadsHeadersWhateverTheirCapitalsAndPassesThemThrough) {
+  const TemporaryFolder folder;
+  const std::string rows = "inf2.xlarge,bert-base-uncased,8,x\n";
+  const CommandResult result =
+      run_command({"predict", folder.write("t.csv", "System,Workload,BATCH,Team\n" + rows)});
+  EXPECT_EQ(result.code, kSuccess) << result.messages;
+  EXPECT_THAT(result.result, AllOf(StartsWith("System,Workload,BATCH,Team,pred_call_ms,"),
+                                   HasSubstr("\ninf2.xlarge,bert-base-uncased,8,x,8,")));
+  const std::string measured =
+      folder.write("m.csv", "System,Workload,Batch,Call_ms\ninf2.xlarge,bert-base-uncased,8,8\n");
+  const CommandResult validated = run_command({"validate", measured, "--by", "Workload"});
+  EXPECT_EQ(validated.code, kSuccess) << validated.messages;
+  EXPECT_THAT(validated.result, HasSubstr("bert-base-uncased"));
+  const CommandResult twice =
+      run_command({"predict", folder.write("c.csv", "system,workload,Batch,batch\n" + rows)});
+  EXPECT_EQ(twice.code, kUserMistake);
+  EXPECT_THAT(twice.messages,
+              HasSubstr("c.csv:1: columns 'Batch' and 'batch' differ in capitals alone; rename"));
+}
+
 TEST(Predict, RowsAreJsonLinesToo) {
   const TemporaryFolder folder;
   const std::string table = folder.write("t.csv", kHeader + row("A", "8"));
