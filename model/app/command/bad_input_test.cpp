@@ -63,7 +63,7 @@ TEST(BadInput, FilesThatAreTooLargeForWhatTheyAreAreRefused) {
   EXPECT_THAT(run_mistake("inf2.xlarge", config, {"--seq", "128"}), refused);
   EXPECT_THAT(run_mistake(yaml, "gpt2", {"--seq", "128"}), refused);
   EXPECT_THAT(mistake({"sweep", yaml}), refused);
-  EXPECT_THAT(mistake({"report", yaml, "-o", folder.file("x.html")}), refused);
+  EXPECT_THAT(mistake({"report", yaml, "-o", folder.file("x.md")}), refused);
   EXPECT_THAT(mistake({"import", config}), refused);
   EXPECT_THAT(mistake({"serve", "--on", "h100-sxm", "--workload", "Llama-3.1-8B", "--trace", yaml}),
               HasSubstr("zero byte"));

@@ -121,7 +121,7 @@ int run_serve(const ServeOptions& options, const Session& session) {
   std::optional<Format> report_form;
   std::unique_ptr<OutputFile> report;
   if (!options.report.empty()) {
-    report_form = format_of_file(options.report);
+    report_form = report_format(options.report, "");
     if (!trace.empty()) check_not_same_file(trace, options.report);
     check_not_same_file(options.output.output, options.report);
     report = std::make_unique<OutputFile>(options.report);

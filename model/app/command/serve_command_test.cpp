@@ -11,6 +11,7 @@
 #include "model/config/document.hpp"
 #include "reports/record/csv.hpp"
 #include "reports/record/testing/temporary_folder.hpp"
+#include "reports/render/page/report_page.hpp"
 
 namespace foretell {
 namespace {
@@ -327,6 +328,17 @@ TEST(ServeCommand, ReportsAreReadBack) {
   EXPECT_THAT(written, HasSubstr("## Over time"));
   run_command({"report", json, "-o", folder.file("again.md"), "-q"});
   EXPECT_EQ(read_text_file(folder.file("again.md")), written);
+}
+
+TEST(ServeCommand, APageThatThisProgramLacksIsSaidBeforeItServes) {
+  if (!report_page().empty()) GTEST_SKIP() << "skipped, built with the page";
+  const TemporaryFolder folder;
+  const std::string json = folder.file("s.json");
+  const CommandResult outcome =
+      serve_with(small_and({"--format", "json", "-o", json, "--report", folder.file("s.html")}));
+  EXPECT_EQ(outcome.code, kUserMistake);
+  EXPECT_THAT(outcome.messages, HasSubstr("built without the HTML page"));
+  EXPECT_FALSE(std::filesystem::exists(json));
 }
 
 TEST(ServeCommand, RefusesListsThatAreNone) {
