@@ -43,14 +43,14 @@ struct RecordValue<StatedText> {
 template <>
 struct RecordFields<ServeContext> {
   using R = ServeContext;
-  static constexpr auto kAll =
-      std::make_tuple(record_field("version", &R::version), record_field("commit", &R::commit),
-                      record_field("system", &R::system), record_field("workload", &R::workload),
-                      record_field("dtype", &R::dtype), record_field("kv_dtype", &R::kv_dtype),
-                      record_field("engine", &R::engine), record_field("scenario", &R::scenario),
-                      record_field("set", &R::set), record_field("factors", &R::factors),
-                      record_field("assumed_values", &R::assumed_values),
-                      record_field("seed", &R::seed), record_field("notes", &R::notes));
+  static constexpr auto kAll = std::make_tuple(
+      record_field("version", &R::version), record_field("commit", &R::commit),
+      record_field("system", &R::system), record_field("workload", &R::workload),
+      record_field("dtype", &R::dtype), record_field("kv_dtype", &R::kv_dtype),
+      record_field("engine", &R::engine), record_field("scenario", &R::scenario),
+      record_field("set", &R::set), record_field("factors", &R::factors),
+      record_field("assumed_values", &R::assumed_values), record_field("seed", &R::seed),
+      record_field("notes", &R::notes), record_field("likeness", &R::likeness, Written::kIfAny));
 };
 
 template <>

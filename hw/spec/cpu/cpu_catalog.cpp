@@ -88,6 +88,7 @@ void find_likeness(CpuSystemSpec& spec) {
     problems.throw_if_any();
     if (!is_stated && other.device.architecture != device.architecture) continue;
     Likeness like = likeness_between(spec, id, other);
+    like.is_stated = is_stated;
     if (!nearest || is_nearer(like, *nearest)) nearest = std::move(like);
   }
   if (nearest) spec.device.like = std::move(*nearest);

@@ -108,6 +108,7 @@ void find_likeness(GpuSystemSpec& spec) {
     }
     if (!is_stated && other.device.architecture != spec.device.architecture) continue;
     Likeness like = likeness_between(spec, id, other);
+    like.is_stated = is_stated;
     if (!nearest || is_nearer(like, *nearest)) nearest = std::move(like);
   }
   if (nearest) spec.device.like = std::move(*nearest);

@@ -180,6 +180,7 @@ std::optional<NeuronDeviceSpec> Catalog::find_likeness(NeuronSystemSpec& spec) {
     project.read_device(id, other.device, parts);
     problems.throw_if_any();
     Likeness like = likeness_between(spec, id, other);
+    like.is_stated = !stated.empty();
     if (nearest && !is_nearer(like, nearest_like)) continue;
     nearest = std::move(other.device);
     nearest_like = std::move(like);

@@ -4,7 +4,6 @@
 
 #include <map>
 
-#include "hw/spec/shared/likeness.hpp"
 #include "model/app/serving/request/worker_machine.hpp"
 #include "model/app/workers/worker_pool.hpp"
 #include "model/base/text.hpp"
@@ -42,7 +41,7 @@ std::vector<RowPrediction> serve_many(
           try {
             const ServeRecord record = serve(pool, requests[i]).record;
             prediction = prediction_of(i, record.summary);
-            const std::string like = likeness_note_among(record.context.notes);
+            const std::string& like = record.context.likeness;
             if (!like.empty())
               prediction.note = like + (prediction.note.empty() ? "" : "; ") + prediction.note;
           } catch (const std::exception& error) {

@@ -278,6 +278,7 @@ class Server {
     context.assumed_values = machine.assumed_values + engine_.assumed_values;
     context.seed = base_.seed;
     context.notes = machine.notes;
+    context.likeness = machine.likeness;
     if (is_changed() &&
         std::count(context.notes.begin(), context.notes.end(), kChangedHardware) == 0)
       context.notes.emplace_back(kChangedHardware);
