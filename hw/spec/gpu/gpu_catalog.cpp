@@ -16,6 +16,7 @@
 #include "hw/spec/shared/kernel_files.hpp"
 #include "hw/spec/shared/likeness.hpp"
 #include "hw/spec/shared/overrides.hpp"
+#include "hw/spec/shared/own_parents.hpp"
 #include "hw/spec/shared/parameter_list.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/hash.hpp"
@@ -267,7 +268,7 @@ GpuSystemSpec GpuCatalog::read_spec(const std::string& id,
   };
   std::string device_id = id;
   const std::vector<std::string> known = devices();
-  const bool is_device = is_file_name(id) ? is_gpu_device(load_document(id))
+  const bool is_device = is_file_name(id) ? is_gpu_device(load_with_own_parents(id))
                                           : std::count(known.begin(), known.end(), id) > 0;
   if (!is_device) {
     const fs::path path = file_of(hw_ / "systems" / "gpu", id);
@@ -283,7 +284,8 @@ GpuSystemSpec GpuCatalog::read_spec(const std::string& id,
     });
     problems.throw_if_any();
   }
-  const Node device = read(file_of(hw_ / "devices" / "gpu", device_id));
+  const fs::path device_file = file_of(hw_ / "devices" / "gpu", device_id);
+  const Node device = with_own_parents(read(device_file), device_file, bytes);
   spec.device.id = name_in_file(device_id);
   Likeness& like = spec.device.like;
   problems.collect([&] { like = stated_likeness(device, ids_in(measured_gpus())); });
