@@ -57,18 +57,15 @@ bool has_name(const CsvRow& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// The kind of which least is missing, and what that is, "; nearest is models, without system", and
-// which columns are to be in lower case; "" where the header has less than half of the columns of
-// each.
+// The kind of which least is missing, and what that is, "; nearest is models, without system"; ""
+// where the header has less than half of the columns of each.
 std::string nearest_kind(const CsvRow& header) {
-  CsvRow lower;
-  for (const std::string& column : header) lower.push_back(to_lower(column));
   const TableLayout* nearest = nullptr;
   std::vector<std::string> missing;
   for (const TableLayout& layout : table_layouts()) {
     std::vector<std::string> absent;
     for (const std::string& column : layout.required) {
-      if (!has_name(lower, column)) absent.push_back(column);
+      if (!has_name(header, column)) absent.push_back(column);
     }
     const bool is_near = 2 * absent.size() <= layout.required.size();
     if (!is_near || (nearest != nullptr && absent.size() >= missing.size())) continue;
@@ -76,13 +73,7 @@ std::string nearest_kind(const CsvRow& header) {
     missing = std::move(absent);
   }
   if (nearest == nullptr) return "";
-  std::vector<std::string> renamed;
-  for (std::size_t i = 0; i < header.size(); ++i) {
-    if (header[i] != lower[i] && has_name(nearest->required, lower[i]))
-      renamed.push_back(header[i] + " as " + lower[i]);
-  }
-  return "; nearest is " + nearest->name + (missing.empty() ? "" : ", without ") +
-         join(missing, ", ") + (renamed.empty() ? "" : "; write ") + join(renamed, ", ");
+  return "; nearest is " + nearest->name + ", without " + join(missing, ", ");
 }
 
 }  // namespace

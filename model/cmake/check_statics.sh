@@ -22,8 +22,7 @@ model/app/api/foretell.cpp is_mine
 calib/measure/cpu/onednn.cpp engine
 calib/measure/cpu/onednn.cpp stream
 # what a signal has set
-model/app/command/serve_command.cpp interrupted_by_user
-model/app/terminal/stop_signals.cpp received_signal
+model/app/workers/stop_signals.cpp received_signal
 LIST
 )
 cd "$root"

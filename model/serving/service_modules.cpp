@@ -140,6 +140,7 @@ void ServingClients::send(const TrafficRequest& request) {
     for (const ServingWorker* one : state_.decoding)
       waiting += static_cast<double>(one->without_room());
     result.waiting_at_last_arrival = waiting;
+    result.moving_at_last_arrival = static_cast<double>(state_.link->waiting());
   }
 }
 

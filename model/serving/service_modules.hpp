@@ -184,6 +184,7 @@ class KvLink : public sc_core::sc_module {
   KvLink(const sc_core::sc_module_name& name, ServiceState& state);
 
   void send(const Sequence& sequence);
+  std::size_t waiting() const { return queue_.size(); }  // with the one on its way
 
  private:
   void next();  // SC_METHOD

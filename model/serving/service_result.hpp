@@ -108,7 +108,8 @@ struct ServiceResult {
   std::int64_t copied_blocks = 0;     // between devices and the host, both ways
   std::int64_t leaked_blocks = 0;     // taken and never given back: 0 but after an interruption
   double waiting_at_last_arrival = 0;
-  Seconds request_time;  // integral of the number of requests in the service over time
+  double moving_at_last_arrival = 0;  // KV caches on the link between workers, or waiting for it
+  Seconds request_time;               // integral of the number of requests in the service over time
   std::array<Seconds, kSpentKinds> spent{};
   std::array<Seconds, kWaitKinds> waited{};
   Seconds link_busy;

@@ -4,9 +4,10 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <set>
+#include <map>
 
 #include "model/base/errors.hpp"
+#include "model/base/text.hpp"
 
 namespace foretell {
 namespace {
@@ -18,16 +19,22 @@ constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
 }  // namespace
 
-CsvReader::CsvReader(const std::string& path) : file_(path) {
+CsvReader::CsvReader(const std::string& path, Names names) : file_(path) {
   if (!read_record(header_)) throw UserError(path + ": is empty; expected a header row");
   if (header_[0].compare(0, kByteOrderMark.size(), kByteOrderMark) == 0) {
     header_[0].erase(0, kByteOrderMark.size());
   }
-  std::set<std::string> seen;
-  for (const std::string& name : header_) {
-    if (!name.empty() && !seen.insert(name).second) {
+  written_header_ = header_;
+  std::map<std::string, std::string> seen;  // as it is written, by name
+  for (std::string& name : header_) {
+    const std::string written = name;
+    if (names == Names::kLowerCase) name = to_lower(name);
+    const auto [before, is_new] = seen.emplace(name, written);
+    if (name.empty() || is_new) continue;
+    if (before->second == written)
       throw UserError(path + ":1: column '" + name + "' stands twice in the header");
-    }
+    throw UserError(path + ":1: columns '" + before->second + "' and '" + written +
+                    "' differ in capitals alone; rename one of them or leave it out");
   }
 }
 

@@ -20,10 +20,13 @@ using CsvRow = std::vector<std::string>;
 
 class CsvReader {
  public:
+  // kLowerCase: header() is in lower case, whatever the file writes.
+  enum class Names { kAsWritten, kLowerCase };
   // Reads the header. UserError when the file has none or names a column twice.
-  explicit CsvReader(const std::string& path);
+  explicit CsvReader(const std::string& path, Names names = Names::kAsWritten);
 
   const CsvRow& header() const { return header_; }
+  const CsvRow& written_header() const { return written_header_; }  // as in the file
   std::optional<std::size_t> column(std::string_view name) const;
 
   // The next row, with exactly as many cells as the header; false at the end. UserError with
@@ -45,6 +48,7 @@ class CsvReader {
 
   InputFile file_;
   CsvRow header_;
+  CsvRow written_header_;
   std::string buffer_;
   std::size_t position_ = 0;
   std::size_t line_ = 1;

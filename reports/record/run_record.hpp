@@ -30,6 +30,7 @@ struct RunContext {
   std::vector<std::string> set;  // overrides, as typed: "device.hbm.bandwidth=1 TB/s"
   // Parameters in which a machine of the user's differs from the measured one that it is taken for.
   std::vector<std::string> differs;
+  std::string likeness;             // what is to be said of that; also among `notes`
   std::string factors;              // "none", or name@hash of the fitted factors
   std::int64_t assumed_values = 0;  // how many values of kind `assumed` the prediction rests on
   std::uint64_t seed = 0;

@@ -43,14 +43,14 @@ struct RecordValue<StatedText> {
 template <>
 struct RecordFields<ServeContext> {
   using R = ServeContext;
-  static constexpr auto kAll =
-      std::make_tuple(record_field("version", &R::version), record_field("commit", &R::commit),
-                      record_field("system", &R::system), record_field("workload", &R::workload),
-                      record_field("dtype", &R::dtype), record_field("kv_dtype", &R::kv_dtype),
-                      record_field("engine", &R::engine), record_field("scenario", &R::scenario),
-                      record_field("set", &R::set), record_field("factors", &R::factors),
-                      record_field("assumed_values", &R::assumed_values),
-                      record_field("seed", &R::seed), record_field("notes", &R::notes));
+  static constexpr auto kAll = std::make_tuple(
+      record_field("version", &R::version), record_field("commit", &R::commit),
+      record_field("system", &R::system), record_field("workload", &R::workload),
+      record_field("dtype", &R::dtype), record_field("kv_dtype", &R::kv_dtype),
+      record_field("engine", &R::engine), record_field("scenario", &R::scenario),
+      record_field("set", &R::set), record_field("factors", &R::factors),
+      record_field("assumed_values", &R::assumed_values), record_field("seed", &R::seed),
+      record_field("notes", &R::notes), record_field("likeness", &R::likeness, Written::kIfAny));
 };
 
 template <>
@@ -228,8 +228,16 @@ ServeCells cells_of(const ServeRecord& record) {
                       {"workload", record.context.workload},
                       {"dtype", record.context.dtype},
                       {"engine", record.context.engine}};
+  ServeCells ends;  // of intervals, after all else
+  const auto add_ends = [&](const std::string& name, const std::string& key) {
+    const auto found = record.summary.interval80.find(key);
+    if (found == record.summary.interval80.end()) return;
+    ends.emplace_back(interval_column(name, "lo"), to_text(found->second.low));
+    ends.emplace_back(interval_column(name, "hi"), to_text(found->second.high));
+  };
   const auto add = [&](const std::string& name, double value) {
     cells.emplace_back(name, to_text(value));
+    add_ends(name, name);
   };
   cells.insert(cells.end(), record.context.scenario.begin(), record.context.scenario.end());
   const ServeSummary& summary = record.summary;
@@ -239,7 +247,9 @@ ServeCells cells_of(const ServeRecord& record) {
                                                                {"e2e", &summary.e2e_s}};
   for (const auto& [name, one] : all) {
     for (const NamedStatistic& statistic : kServeStatistics) {
-      add(fmt::format("{}_{}_s", name, statistic.name), one->*statistic.value);
+      const std::string column = fmt::format("{}_{}_s", name, statistic.name);
+      add(column, one->*statistic.value);
+      add_ends(column, fmt::format("{}_s.{}", name, statistic.name));
     }
   }
   add("output_tokens_per_s", summary.output_tokens_per_s);
@@ -253,6 +263,7 @@ ServeCells cells_of(const ServeRecord& record) {
   for (const auto& [name, value] : energy_of(summary)) {
     if (*value) add(name, **value);
   }
+  cells.insert(cells.end(), ends.begin(), ends.end());
   return cells;
 }
 

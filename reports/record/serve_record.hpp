@@ -34,6 +34,7 @@ struct ServeContext {
   std::int64_t assumed_values = 0;
   std::uint64_t seed = 0;
   std::vector<std::string> notes;
+  std::string likeness;  // which device one of the user's is taken for; also among `notes`
 };
 
 struct ServeStatistic {

@@ -1,5 +1,8 @@
 #include "reports/record/summary.hpp"
 
+#include <fmt/format.h>
+
+#include "model/base/text.hpp"
 #include "reports/record/csv.hpp"
 
 namespace foretell {
@@ -28,6 +31,13 @@ void set_value(const SummaryMetric& metric, RunSummary& summary, double value) {
 std::string cell_of(const SummaryMetric& metric, const RunSummary& summary) {
   const std::optional<double> value = value_of(metric, summary);
   return value ? to_text(*value) : "";
+}
+
+std::string interval_column(std::string_view column, std::string_view end) {
+  constexpr std::string_view kSeconds = "_s";
+  const bool ends_in_unit = ends_with(column, kSeconds) && !ends_with(column, "_per_s");
+  const std::size_t place = column.size() - (ends_in_unit ? kSeconds.size() : 0);
+  return fmt::format("{}_{}{}", column.substr(0, place), end, column.substr(place));
 }
 
 RunSummary example_summary() {

@@ -170,8 +170,8 @@ inline std::vector<SummaryMetric> summary_metric_rows() {
        false, M::kCharted, "joules_per_request", "of the boards in use, per sample"},
       {&S::watts, "watts", "watts", "board power", "W", false, kBoth, "watts",
        "mean power of the boards in use"},
-      {&S::wall_watts, "wall_watts", "wall_watts", "wall power", "W", false, M::kCharted, "",
-       "of the whole system with host, fans and losses of its supplies"},
+      {&S::wall_watts, "wall_watts", "wall_watts", "wall power", "W", false, M::kCharted,
+       "wall_watts", "of the whole system with host, fans and losses of its supplies"},
       {&S::energy_usd_per_million, "energy_usd_per_million", "energy_usd_per_million",
        "energy cost", "USD", false, kBoth, "",
        "energy at the wall for a million units of throughput, at --usd-per-kwh and --pue"},
@@ -195,6 +195,10 @@ std::optional<double> value_of(const SummaryMetric& metric, const RunSummary& su
 void set_value(const SummaryMetric& metric, RunSummary& summary, double value);
 // Shortest text with every digit; "" where it does not apply.
 std::string cell_of(const SummaryMetric& metric, const RunSummary& summary);
+
+// The column of an end of an interval, "lo" or "hi": units stay last, "latency_lo_s", but that of
+// rates does not, "requests_per_s_lo".
+std::string interval_column(std::string_view column, std::string_view end);
 
 // Every metric is 1: for what needs names and units alone.
 RunSummary example_summary();

@@ -10,12 +10,16 @@ constexpr std::string_view kEndTag = "</script>";
 
 }  // namespace
 
-std::string html_report(const ReportContent& content) {
+void check_page() {
   if (report_page().empty()) {
     throw UserError(
         "this foretell was built without the HTML page, which needs npm; install nodejs and npm "
         "and build again, or name a .md or .csv file");
   }
+}
+
+std::string html_report(const ReportContent& content) {
+  check_page();
   return fill_page(report_page(), page_data(content));
 }
 

@@ -8,6 +8,9 @@
 
 namespace foretell {
 
+// UserError when this program was built without the page: call it before the work.
+void check_page();
+
 // Fills the page of this build. UserError when it was built without the page.
 std::string html_report(const ReportContent& content);
 

@@ -203,10 +203,10 @@ std::string take_for_measured(const ChosenCpuFactors& chosen, LoadedCpuSystem& s
     device.like = {};
     return "";
   }
-  std::string note = likeness_note(device.id, device.like);
+  device.like.note = likeness_note(device.id, device.like);
   if (!device.like.device.empty()) device.id = device.like.device;
   mark_differing(device.like, system.parameters);
-  return note;
+  return device.like.note;
 }
 
 ChosenCpuFactors neighbour_cpu_factors(const CpuDeviceSpec& device, const std::string& id,

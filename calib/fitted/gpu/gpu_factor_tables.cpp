@@ -150,11 +150,11 @@ std::string take_for_measured(const std::string& request, LoadedGpuSystem& syste
     device.like = {};
     return "";
   }
-  std::string note = likeness_note(device.id, device.like);
+  device.like.note = likeness_note(device.id, device.like);
   if (!device.like.device.empty()) device.id = device.like.device;
   device.changed = device.changed || device.like.is_changed();
   mark_differing(device.like, system.parameters);
-  return note;
+  return device.like.note;
 }
 
 }  // namespace foretell

@@ -66,7 +66,7 @@ class FittedParameters final : public FurtherParameters {
       device.like = {};
       return;
     }
-    note_ = likeness_note(device.id, device.like);
+    device.like.note = note_ = likeness_note(device.id, device.like);
     device.id = device.like.device;
   }
 

@@ -13,6 +13,7 @@
 #include "hw/spec/shared/kernel_files.hpp"
 #include "hw/spec/shared/likeness.hpp"
 #include "hw/spec/shared/overrides.hpp"
+#include "hw/spec/shared/own_parents.hpp"
 #include "hw/spec/shared/parameter_list.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/hash.hpp"
@@ -88,6 +89,7 @@ void find_likeness(CpuSystemSpec& spec) {
     problems.throw_if_any();
     if (!is_stated && other.device.architecture != device.architecture) continue;
     Likeness like = likeness_between(spec, id, other);
+    like.is_stated = is_stated;
     if (!nearest || is_nearer(like, *nearest)) nearest = std::move(like);
   }
   if (nearest) spec.device.like = std::move(*nearest);
@@ -137,10 +139,10 @@ LoadedCpuSystem CpuCatalog::load(std::string_view system,
     throw unknown_name("cpu", device, known);
   }
   const fs::path device_file = file_of(hw_ / "devices" / "cpu", device);
-  LoadedCpuSystem loaded = parse(text, read_text_file(device_file), id, set);
+  LoadedCpuSystem loaded = parse(text, read_text_file(device_file), id, set, device_file);
   loaded.spec.id = id;
   if (!loaded.spec.device.like.is_own && !is_file_name(device) && is_project_hw(hw_)) return loaded;
-  CpuSystemSpec as_stated = parse(text, read_text_file(device_file), id, {}).spec;
+  CpuSystemSpec as_stated = parse(text, read_text_file(device_file), id, {}, device_file).spec;
   as_stated.device.like.is_own = true;
   find_likeness(as_stated);
   loaded.spec.device.like = as_stated.device.like;
@@ -148,20 +150,21 @@ LoadedCpuSystem CpuCatalog::load(std::string_view system,
 }
 
 LoadedCpuSystem CpuCatalog::parse(const std::string& system_yaml, const std::string& device_yaml,
-                                  const std::string& shown_as,
-                                  const std::vector<std::string>& set) const {
+                                  const std::string& shown_as, const std::vector<std::string>& set,
+                                  const fs::path& device_file) const {
   LoadedCpuSystem loaded;
   Problems problems;
   std::map<std::string, Provenance> provenance;
   const Node system = parse_document(system_yaml, shown_as);
-  const Node device = parse_document(device_yaml, shown_as + ", its CPU");
+  std::string bytes = system_yaml + device_yaml;
+  Node device = parse_document(device_yaml, shown_as + ", its CPU");
+  if (!device_file.empty()) device = with_own_parents(std::move(device), device_file, bytes);
   problems.collect([&] { loaded.spec.id = text_of(system, "id"); });
   FieldList of_system;
   fields(of_system, loaded.spec);
   std::map<std::string, Provenance> found;
   load_fields(system, of_system, {"id", "device"}, SourcedReader(bibliography_, found), problems);
   for (auto& entry : found) provenance["system." + entry.first] = std::move(entry.second);
-  std::string bytes = system_yaml + device_yaml;
   loaded.spec.device = read_device(device, bibliography_, provenance, bytes, problems);
   problems.throw_if_any();
 

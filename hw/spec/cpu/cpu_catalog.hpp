@@ -35,9 +35,11 @@ class CpuCatalog {
 
   // Reads, overrides and checks a system. All errors in one UserError. "host" is detected.
   LoadedCpuSystem load(std::string_view system, const std::vector<std::string>& set = {}) const;
-  // The same from the text of both documents, for `host` and for tests.
+  // The same from the text of both documents, for `host` and for tests. What the device is like is
+  // looked for beside `device_file`.
   LoadedCpuSystem parse(const std::string& system_yaml, const std::string& device_yaml,
-                        const std::string& shown_as, const std::vector<std::string>& set) const;
+                        const std::string& shown_as, const std::vector<std::string>& set,
+                        const std::filesystem::path& device_file = {}) const;
 
   const Bibliography& bibliography() const { return bibliography_; }
 

@@ -16,6 +16,7 @@
 #include "hw/spec/shared/kernel_files.hpp"
 #include "hw/spec/shared/likeness.hpp"
 #include "hw/spec/shared/overrides.hpp"
+#include "hw/spec/shared/own_parents.hpp"
 #include "hw/spec/shared/parameter_list.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/hash.hpp"
@@ -32,16 +33,17 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::int64_t kMaxNamedGpus = 9999;  // GPUs that a name may say
+constexpr const char* kDriverNames = "driver_names";
 constexpr const char* kFollows = "follows device.sms and device.clock.boost, or device.power_watts";
 
-// The known name that is meant; a chip that is named alone is its SXM board. "" when there is none.
-std::string meant(const std::vector<std::string>& known, std::string_view id) {
-  for (const std::string& wanted : {std::string(id), std::string(id) + "-sxm"}) {
-    std::string name = name_spelt(wanted, known);
-    if (!name.empty()) return name;
-  }
-  return "";
-}
+// The devices of a folder by what drivers print of them; read once in a run.
+struct DriverNames {
+  struct Name {
+    std::string text;
+    std::string device;
+  };
+  std::map<fs::path, std::vector<Name>> by_folder;
+};
 
 // A number of GPUs, as it is written: "h200-sxm-x4", "h200x4" and "4xh200" are four of one device,
 // and nothing stands between the number, its x and the end of the name but spaces: "-3xh100" is
@@ -67,12 +69,6 @@ CountedName counted_name(std::string_view id) {
   }
   counted.device = join(runs, "-");
   return counted;
-}
-
-std::string find_in(const std::vector<std::string>& known, const char* kind, std::string_view id) {
-  std::string name = meant(known, id);
-  if (name.empty()) throw unknown_name(kind, id, known);
-  return name;
 }
 
 struct PublishedDevices {
@@ -113,6 +109,7 @@ void find_likeness(GpuSystemSpec& spec) {
     }
     if (!is_stated && other.device.architecture != spec.device.architecture) continue;
     Likeness like = likeness_between(spec, id, other);
+    like.is_stated = is_stated;
     if (!nearest || is_nearer(like, *nearest)) nearest = std::move(like);
   }
   if (nearest) spec.device.like = std::move(*nearest);
@@ -174,6 +171,45 @@ std::vector<std::string> GpuCatalog::systems() const {
   return names;
 }
 
+std::string GpuCatalog::device_called(std::string_view name) const {
+  auto& by_folder = kept<DriverNames>().by_folder;
+  const fs::path folder = hw_ / "devices" / "gpu";
+  auto place = by_folder.find(folder);
+  if (place == by_folder.end()) {
+    std::vector<DriverNames::Name> names;
+    for (const std::string& id : devices()) {
+      try {
+        const Node root = load_document(file_of(folder, id));
+        const Node* stated = root.find(kDriverNames);
+        if (stated == nullptr) continue;
+        for (const Node& text : stated->items) names.push_back({text.as_text(kDriverNames), id});
+      } catch (const UserError&) {
+        continue;  // said to whoever names it by its id
+      }
+    }
+    place = by_folder.emplace(folder, std::move(names)).first;
+  }
+  for (const DriverNames::Name& known : place->second) {
+    if (is_spelt_like(name, known.text)) return known.device;
+  }
+  return "";
+}
+
+std::string GpuCatalog::meant(const std::vector<std::string>& known, std::string_view id) const {
+  for (const std::string& wanted : {std::string(id), std::string(id) + "-sxm"}) {
+    std::string name = name_spelt(wanted, known);
+    if (!name.empty()) return name;
+  }
+  return device_called(id);
+}
+
+std::string GpuCatalog::find_in(const std::vector<std::string>& known, const char* kind,
+                                std::string_view id) const {
+  std::string name = meant(known, id);
+  if (name.empty()) throw unknown_name(kind, id, known);
+  return name;
+}
+
 bool GpuCatalog::has_system(std::string_view id) const {
   if (is_file_name(id)) return is_system_file(id, SystemFileKind::kGpu);
   return !meant(systems(), id).empty() || !declared_for(id).file.empty();
@@ -232,7 +268,7 @@ GpuSystemSpec GpuCatalog::read_spec(const std::string& id,
   };
   std::string device_id = id;
   const std::vector<std::string> known = devices();
-  const bool is_device = is_file_name(id) ? is_gpu_device(load_document(id))
+  const bool is_device = is_file_name(id) ? is_gpu_device(load_with_own_parents(id))
                                           : std::count(known.begin(), known.end(), id) > 0;
   if (!is_device) {
     const fs::path path = file_of(hw_ / "systems" / "gpu", id);
@@ -248,7 +284,8 @@ GpuSystemSpec GpuCatalog::read_spec(const std::string& id,
     });
     problems.throw_if_any();
   }
-  const Node device = read(file_of(hw_ / "devices" / "gpu", device_id));
+  const fs::path device_file = file_of(hw_ / "devices" / "gpu", device_id);
+  const Node device = with_own_parents(read(device_file), device_file, bytes);
   spec.device.id = name_in_file(device_id);
   Likeness& like = spec.device.like;
   problems.collect([&] { like = stated_likeness(device, ids_in(measured_gpus())); });
@@ -260,8 +297,8 @@ GpuSystemSpec GpuCatalog::read_spec(const std::string& id,
   FieldList list;
   fields(list, spec.device);
   std::map<std::string, Provenance> found;
-  const std::set<std::string> stated =
-      file.load(list, {"id", "name", "architecture", "like"}, bibliography_, found, problems);
+  const std::set<std::string> stated = file.load(
+      list, {"id", "name", kDriverNames, "architecture", "like"}, bibliography_, found, problems);
   for (auto& entry : found) provenance["device." + entry.first] = std::move(entry.second);
   bytes += file.bytes_taken(list);
   problems.throw_if_any();

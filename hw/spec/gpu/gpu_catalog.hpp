@@ -2,7 +2,8 @@
 //
 // A device is also a system of one GPU under its own id, so a new GPU is one file. Ids are read
 // without regard to case, and `_` stands for `-`: tables write h100_sxm.
-// A chip without its board, "h100", is the SXM one.
+// A chip without its board, "h100", is the SXM one. What a driver prints of a device
+// (`driver_names` of its file: "NVIDIA H100 80GB HBM3") is a name, too.
 #pragma once
 
 #include <map>
@@ -49,6 +50,13 @@ class GpuCatalog {
     int count = 0;
     int most = 0;
   };
+  // The device that a driver calls so; "": none.
+  std::string device_called(std::string_view name) const;
+  // The known name, of devices at least, that is meant; a chip that is named alone is its SXM
+  // board. "" when there is none.
+  std::string meant(const std::vector<std::string>& known, std::string_view id) const;
+  std::string find_in(const std::vector<std::string>& known, const char* kind,
+                      std::string_view id) const;
   Counted declared_for(std::string_view id) const;
   std::string shown(const std::filesystem::path& path) const;
   GpuSystemSpec read_spec(const std::string& id, std::map<std::string, Provenance>& provenance,

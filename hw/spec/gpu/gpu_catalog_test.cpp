@@ -47,6 +47,43 @@ TEST(GpuCatalog, NamesOfTablesAreAccepted) {
   EXPECT_EQ(catalog.load("H200_SXM").spec.id, "h200-sxm");
 }
 
+TEST(GpuCatalog, NamesThatDriversPrintAreAccepted) {
+  const GpuCatalog catalog;
+  for (const auto& [name, id] :
+       std::vector<std::pair<const char*, const char*>>{{"NVIDIA H100 80GB HBM3", "h100-sxm"},
+                                                        {"NVIDIA H100 PCIe", "h100-pcie"},
+                                                        {"NVIDIA A100-SXM4-80GB", "a100-sxm"},
+                                                        {"A100-SXM4-40GB", "a100-sxm-40gb"},
+                                                        {"NVIDIA A100 80GB PCIe", "a100-pcie-80gb"},
+                                                        {"nvidia  l4", "l4"},
+                                                        {"NVIDIA L40S", "l40s"},
+                                                        {"NVIDIA A10G", "a10g"},
+                                                        {"Tesla T4", "t4"},
+                                                        {"NVIDIA GeForce RTX 4090", "rtx-4090"},
+                                                        {"NVIDIA H200", "h200-sxm"},
+                                                        {"NVIDIA B200", "b200-sxm"}}) {
+    ASSERT_TRUE(catalog.has_system(name)) << name;
+    EXPECT_EQ(catalog.find_device(name), id);
+    EXPECT_EQ(catalog.load(name).spec.device.id, id);
+  }
+  EXPECT_EQ(catalog.find_system("8 x NVIDIA H100 80GB HBM3"), "h100-sxm-x8");
+  // Other boards, which are not known.
+  for (const char* name :
+       {"NVIDIA H100 NVL", "NVIDIA H200 NVL", "NVIDIA GH200 144G HBM3e", "Tesla"})
+    EXPECT_FALSE(catalog.has_system(name)) << name;
+}
+
+// No two devices have a name in common, and each has one.
+TEST(GpuCatalog, EveryNameOfADriverIsOfOneDevice) {
+  const GpuCatalog catalog;
+  for (const std::string& id : catalog.devices()) {
+    const Node file = load_document(hw_folder() / "devices" / "gpu" / (id + ".yaml"));
+    const Node& names = file.required("driver_names", "");
+    EXPECT_FALSE(names.items.empty()) << id;
+    for (const Node& name : names.items) EXPECT_EQ(catalog.find_device(name.text), id);
+  }
+}
+
 TEST(GpuCatalog, ANumberOfGpusStandsBeforeOrAfterTheirName) {
   const GpuCatalog catalog;
   for (const char* name : {"h200-sxm-x4", "h200x4", "4xh200", "4 x H200", "H200_SXM_x4"}) {

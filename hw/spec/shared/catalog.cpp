@@ -16,6 +16,7 @@
 #include "hw/spec/shared/kernel_files.hpp"
 #include "hw/spec/shared/likeness.hpp"
 #include "hw/spec/shared/overrides.hpp"
+#include "hw/spec/shared/own_parents.hpp"
 #include "hw/spec/shared/parameter_list.hpp"
 #include "hw/spec/shared/single_devices.hpp"
 #include "model/base/data_root.hpp"
@@ -134,7 +135,7 @@ void Catalog::read_device(const std::string& name, NeuronDeviceSpec& device, Par
   Problems& problems = parts.problems;
   device.id = name_in_file(name);
   const fs::path path = file(kDevices, name);
-  const Node root = read_document(path, parts.bytes);
+  const Node root = with_own_parents(read_document(path, parts.bytes), path, parts.bytes);
   Likeness& like = device.like;
   const fs::path measured = project_hw_folder();
   if (!problems.collect([&] { like = stated_likeness(root, ids_in(measured / kDevices)); })) return;
@@ -152,7 +153,7 @@ void Catalog::read_device(const std::string& name, NeuronDeviceSpec& device, Par
   });
   if (core_file.empty()) return;
   device.core.id = core_file.stem().string();
-  const Node core = read_document(core_file, parts.bytes);
+  const Node core = with_own_parents(read_document(core_file, parts.bytes), core_file, parts.bytes);
   std::string core_like;
   if (!problems.collect(
           [&] { core_like = stated_likeness(core, ids_in(measured / kCores), "core").device; }))
@@ -180,6 +181,7 @@ std::optional<NeuronDeviceSpec> Catalog::find_likeness(NeuronSystemSpec& spec) {
     project.read_device(id, other.device, parts);
     problems.throw_if_any();
     Likeness like = likeness_between(spec, id, other);
+    like.is_stated = !stated.empty();
     if (nearest && !is_nearer(like, nearest_like)) continue;
     nearest = std::move(other.device);
     nearest_like = std::move(like);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "hw/spec/shared/likeness.hpp"
+#include "hw/spec/shared/own_parents.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/kept_inputs.hpp"
 #include "model/base/names.hpp"
@@ -67,7 +68,7 @@ bool is_gpu_device(const Node& root) {
 
 bool is_system_file(std::string_view id, SystemFileKind kind) {
   if (!is_file_name(id)) return false;
-  const Node root = load_document(std::string(id));
+  const Node root = load_with_own_parents(id);
   if (kind == SystemFileKind::kGpu && is_gpu_device(root)) return true;
   return std::any_of(std::begin(kKindKeys), std::end(kKindKeys), [&](const auto& entry) {
     return entry.second == kind && root.find(entry.first) != nullptr;
@@ -90,7 +91,7 @@ std::string misspelt_kind_key(const std::string& file) {
 std::string bytes_of_system_files(const std::string& id) {
   if (!is_file_name(id)) return "";
   std::string bytes = read_text_file(id);
-  const Node root = parse_document(bytes, id);
+  const Node root = with_own_parents(parse_document(bytes, id), id, bytes);
   for (const char* key : {"device", "core"}) {
     const Node* node = root.find(key);
     if (node != nullptr && node->is_scalar())

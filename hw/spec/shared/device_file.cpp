@@ -5,6 +5,7 @@
 #include "hw/spec/shared/catalog.hpp"
 #include "hw/spec/shared/data_folder.hpp"
 #include "hw/spec/shared/likeness.hpp"
+#include "hw/spec/shared/own_parents.hpp"
 #include "model/base/text.hpp"
 
 namespace foretell {
@@ -42,10 +43,17 @@ class OwnValueReader {
 
 DeviceFile::DeviceFile(const Node& root, const std::filesystem::path& folder,
                        const std::string& like)
-    : root_(root) {
-  if (like.empty()) return;
+    : root_(root),
+      takes_from_own_(
+          std::any_of(root.entries.begin(), root.entries.end(),
+                      [&root](const MapEntry& entry) { return entry.value.file != root.file; })) {
+  if (like.empty()) {
+    if (takes_from_own_) leave_out_entries(root_, parent_);
+    return;
+  }
   parent_file_ = file_of(folder, like);
   parent_ = load_document(parent_file_, shown_path(parent_file_));
+  leave_out_entries(root_, parent_);
 }
 
 const Node& DeviceFile::stating(std::string_view key) const {
@@ -76,6 +84,10 @@ std::set<std::string> DeviceFile::load(FieldList& list, const std::vector<std::s
                                        const Bibliography& bibliography,
                                        std::map<std::string, Provenance>& provenance,
                                        Problems& problems) const {
+  if (parent_file_.empty() && takes_from_own_) {
+    load_fields(root_, list, skip, OwnValueReader(bibliography, provenance, false), problems);
+    return {};
+  }
   if (parent_file_.empty()) {
     load_fields(root_, list, skip, SourcedReader(bibliography, provenance), problems);
     return {};

@@ -7,7 +7,8 @@
 //
 // What such a file leaves out is that of the one of the project's hw/ that it names, with its
 // source. What it states is given by the user, as with --set: a plain value is enough, and it does
-// not count as assumed. A file that states every value takes none from another.
+// not count as assumed. A file that states every value takes none from another. `~` leaves an entry
+// out: `matrix_rate: {fp8: ~}`.
 #pragma once
 
 #include <filesystem>
@@ -46,9 +47,10 @@ class DeviceFile {
  private:
   bool states_all(const FieldList& list) const;
 
-  const Node& root_;
+  Node root_;                          // without what it leaves out of the parent
   std::filesystem::path parent_file_;  // "": none
   Node parent_;
+  bool takes_from_own_ = false;  // another file of the user's (own_parents.hpp)
 };
 
 }  // namespace foretell

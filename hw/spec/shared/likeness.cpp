@@ -20,8 +20,6 @@ constexpr double kSameNumber = 1e-9;
 constexpr double kOtherText = 1;  // in the measure of numbers: a factor of e
 constexpr std::size_t kNamedPaths = 8;
 constexpr int kTableEntries = 3;
-constexpr const char* kNotMeasured = " was not measured";
-constexpr const char* kFactorsCount = ", whose factors count";
 
 // 0 where they are the same.
 double difference(const Field& own, const Field& other) {
@@ -65,6 +63,7 @@ Likeness stated_likeness(const Node& root, const std::vector<std::string>& measu
   const std::string& name = stated->as_text("like");
   like.is_own = true;
   like.device = name_spelt(name, measured);
+  like.is_stated = true;
   if (!like.device.empty()) return like;
   throw UserError(stated->where() + ": like: " + unknown_name(kind, name, measured).what());
 }
@@ -94,14 +93,14 @@ std::string likeness_note(const std::string& name, const Likeness& like) {
   if (!like.is_own) return "";
   if (like.device.empty()) {
     return fmt::format(
-        "{}{}, and no machine of its generation is known that it could be taken for; "
-        "'like: DEVICE' in its file names one",
-        name, kNotMeasured);
+        "{} was not measured, and no machine of its generation is known that it could be taken "
+        "for; 'like: DEVICE' in its file names one",
+        name);
   }
   if (like.differs.empty()) {
-    return name == like.device
-               ? ""
-               : fmt::format("{}: every value is that of {}{}", name, like.device, kFactorsCount);
+    return name == like.device ? ""
+                               : fmt::format("{}: every value is that of {}, whose factors count",
+                                             name, like.device);
   }
   std::vector<std::string> paths = with_tables_as_one(like.differs);
   if (paths.size() > kNamedPaths) {
@@ -109,18 +108,10 @@ std::string likeness_note(const std::string& name, const Likeness& like) {
     paths.resize(kNamedPaths);
     paths.push_back(fmt::format("{} more", more));
   }
-  return fmt::format(
-      "{}{}: it is taken for {} with other values of {}; 'like: DEVICE' in its file names another "
-      "one",
-      name, kNotMeasured, like.device, join(paths, ", "));
-}
-
-std::string likeness_note_among(const std::vector<std::string>& notes) {
-  const auto is_one = [](const std::string& note) {
-    return note.find(kNotMeasured) != std::string::npos || ends_with(note, kFactorsCount);
-  };
-  const auto found = std::find_if(notes.begin(), notes.end(), is_one);
-  return found == notes.end() ? "" : *found;
+  return fmt::format("{} was not measured: it is taken for {}{} with other values of {}{}", name,
+                     like.device, like.is_stated ? ", as 'like' in its file states," : "",
+                     join(paths, ", "),
+                     like.is_stated ? "" : "; 'like: DEVICE' in its file names another one");
 }
 
 }  // namespace foretell

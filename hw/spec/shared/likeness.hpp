@@ -18,8 +18,10 @@ namespace foretell {
 struct Likeness {
   bool is_own = false;               // of the user's, or it says what it is like
   std::string device;                // that it is taken for: "h100-sxm"; "": none
+  bool is_stated = false;            // its file names that device
   std::vector<std::string> differs;  // paths whose values do: "device.hbm.bandwidth"
   double size = 0;                   // sum of the logarithms of their ratios
+  std::string note = {};             // what results say, once it is taken for that device
 
   bool is_changed() const { return !device.empty() && !differs.empty(); }
 };
@@ -52,7 +54,5 @@ bool is_nearer(const Likeness& one, const Likeness& other);
 
 // What a result says of it; "" for a machine of the project. `name`: of the user's device.
 std::string likeness_note(const std::string& name, const Likeness& like);
-// That one among the notes of a result; "" without it.
-std::string likeness_note_among(const std::vector<std::string>& notes);
 
 }  // namespace foretell

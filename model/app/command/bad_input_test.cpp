@@ -7,7 +7,9 @@
 #include <filesystem>
 #include <sstream>
 
+#include "hw/spec/shared/catalog.hpp"
 #include "model/app/command/application.hpp"
+#include "model/app/command/testing/scoped_variable.hpp"
 #include "reports/record/testing/temporary_folder.hpp"
 
 namespace foretell {
@@ -15,6 +17,7 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 // The message of a command that has to fail by the user's fault and print no result.
 std::string mistake(const std::vector<std::string>& arguments) {
@@ -60,7 +63,7 @@ TEST(BadInput, FilesThatAreTooLargeForWhatTheyAreAreRefused) {
   EXPECT_THAT(run_mistake("inf2.xlarge", config, {"--seq", "128"}), refused);
   EXPECT_THAT(run_mistake(yaml, "gpt2", {"--seq", "128"}), refused);
   EXPECT_THAT(mistake({"sweep", yaml}), refused);
-  EXPECT_THAT(mistake({"report", yaml, "-o", folder.file("x.html")}), refused);
+  EXPECT_THAT(mistake({"report", yaml, "-o", folder.file("x.md")}), refused);
   EXPECT_THAT(mistake({"import", config}), refused);
   EXPECT_THAT(mistake({"serve", "--on", "h100-sxm", "--workload", "Llama-3.1-8B", "--trace", yaml}),
               HasSubstr("zero byte"));
@@ -191,6 +194,19 @@ TEST_F(BadConfigTest, MissingNegativeAndWrongFieldsAreAllNamed) {
   EXPECT_THAT(message("\"vocab_size\": 1000", "\"vocab_size\": \"many\""), HasSubstr("vocab_size"));
   EXPECT_THAT(message("\"num_key_value_heads\": 2", "\"num_key_value_heads\": 3"),
               HasSubstr("4 query heads cannot share 3 key and value heads"));
+}
+
+// Tables that a misspelt key leaves unread are not missing.
+TEST(BadInput, AMisspeltKeyOfALibraryIsAllThatIsSaid) {
+  const TemporaryFolder folder;
+  std::filesystem::copy(hw_folder(), folder.file("hw"), std::filesystem::copy_options::recursive);
+  std::string text = folder.read("hw/kernels/trtllm.yaml");
+  const std::string key = "head_widths";
+  text.replace(text.find(key), key.size(), "head_width");
+  folder.write("hw/kernels/trtllm.yaml", text);
+  const ScopedVariable hw("FORETELL_HW", folder.file("hw"));
+  EXPECT_THAT(run_mistake("h100-sxm", "gpt2", {"--seq", "128"}),
+              AllOf(HasSubstr("nearest is 'head_widths'"), Not(HasSubstr("table of tiles"))));
 }
 
 }  // namespace

@@ -174,5 +174,30 @@ TEST_F(EveryFormat, AnUnknownFormatIsRefusedByAll) {
   }
 }
 
+TEST(CsvOfStudies, TheEndsOfIntervalsAreTheLastColumns) {
+  const TemporaryFolder folder;
+  const std::string path =
+      folder.write("study.yaml",
+                   "study: s\nbase: {on: inf2.xlarge, workload: bert-base-uncased, seq: 128}\n"
+                   "vary: {batch: [2, 4], sdk: [a, fail]}\n");
+  run_command({"sweep", path, "--format", "csv", "-o", folder.file("out.csv")});
+  CsvReader table(folder.file("out.csv"));
+  const std::size_t last = *table.column("message");
+  EXPECT_EQ(table.header().at(last + 1), "latency_lo_s");
+  for (const char* known : {"latency_s", "throughput", "call_s", "watts", "joules_per_token"})
+    EXPECT_LT(*table.column(known), last);
+  CsvRow row;
+  const auto cell = [&](const char* name) { return row.at(*table.column(name)); };
+  ASSERT_TRUE(table.next(row));
+  EXPECT_EQ(cell("call_lo_s"), "0.00175");
+  EXPECT_EQ(cell("call_hi_s"), "0.002375");
+  EXPECT_LT(std::stod(cell("throughput_lo")), std::stod(cell("throughput")));
+  EXPECT_GT(std::stod(cell("throughput_hi")), std::stod(cell("throughput")));
+  EXPECT_EQ(cell("tpot_lo_s"), "");
+  ASSERT_TRUE(table.next(row));
+  EXPECT_EQ(cell("call_lo_s"), "");
+  EXPECT_THAT(cell("message"), testing::HasSubstr("'fail' is not allowed"));
+}
+
 }  // namespace
 }  // namespace foretell

@@ -17,7 +17,7 @@
 #include "model/app/terminal/progress.hpp"
 #include "model/app/terminal/request_options.hpp"
 #include "model/app/terminal/service_options.hpp"
-#include "model/app/terminal/stop_signals.hpp"
+#include "model/app/workers/stop_signals.hpp"
 #include "model/app/workers/worker_group.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/kept_inputs.hpp"

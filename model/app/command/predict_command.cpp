@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
@@ -14,8 +16,10 @@
 #include "model/app/terminal/options.hpp"
 #include "model/app/terminal/progress.hpp"
 #include "model/app/terminal/request_options.hpp"
+#include "model/app/workers/stop_signals.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/measured_data.hpp"
+#include "model/base/text.hpp"
 #include "reports/record/json_text.hpp"
 #include "reports/render/output_format.hpp"
 
@@ -103,7 +107,8 @@ std::string json_line(const CsvRow& header, std::size_t passed, const CsvRow& ce
     const bool is_added = i >= passed && header[i] != "status" && header[i] != "message";
     const auto value = prediction.values.find(header[i]);
     if (!is_added) {
-      line += is_number_column(header[i]) ? json_number_or_text(cells[i]) : json_text(cells[i]);
+      line += is_number_column(to_lower(header[i])) ? json_number_or_text(cells[i])
+                                                    : json_text(cells[i]);
     } else if (prediction.texts.count(header[i]) > 0) {
       line += json_text(cells[i]);
     } else {
@@ -113,10 +118,31 @@ std::string json_line(const CsvRow& header, std::size_t passed, const CsvRow& ce
   return line + "}\n";
 }
 
+// The next row of what is asked; none after a signal, which also ends a wait for standard input.
+bool next_row(CsvReader& table, CsvRow& row, std::string& problem) {
+  if (StopSignals::received() != 0) return false;
+  try {
+    return table.next(row, problem);
+  } catch (const UserError&) {
+    if (StopSignals::received() == 0) throw;
+    return false;
+  }
+}
+
+// `open` rows were read and not predicted. A file may have more; standard input is not waited for.
+std::string interruption_text(CsvReader& table, std::size_t done, std::size_t open) {
+  std::size_t all = done + open;
+  if (table.path() == "-")
+    return fmt::format("interrupted; {} of the {} rows read are done", done, all);
+  CsvRow row;
+  for (std::string problem; table.next(row, problem);) ++all;
+  return fmt::format("interrupted; {} of {} rows are done", done, all);
+}
+
 int predict_table(const PredictOptions& options, const Session& session) {
   const int jobs = parse_jobs(options.jobs);
   const Format format = parse_format(options.format);
-  CsvReader table(options.table);
+  CsvReader table(options.table, CsvReader::Names::kLowerCase);
   TableLayout layout = recognise_table(table.header(), options.table);
   if (options.energy) {
     const std::vector<std::string> columns = energy_columns(layout);
@@ -127,7 +153,7 @@ int predict_table(const PredictOptions& options, const Session& session) {
   check_not_same_file(options.table, options.output);
   OutputFile output(options.output);
   const std::vector<std::size_t> passed = passed_columns(table.header(), layout);
-  CsvRow header = pick(table.header(), passed);
+  CsvRow header = pick(table.written_header(), passed);
   header.insert(header.end(), layout.added.begin(), layout.added.end());
   const bool streams = format == Format::kCsv || format == Format::kJson;  // others need all rows
   std::vector<CsvRow> rows_written = {header};
@@ -135,10 +161,16 @@ int predict_table(const PredictOptions& options, const Session& session) {
 
   std::size_t rows = 0;
   std::size_t failed = 0;
+  std::size_t open = 0;
+  const StopSignals signals;
   {
     Progress progress(session, "predicting");
     double before_block = 0;
     const auto sink = [&](const CsvRow& row, const RowPrediction& prediction) {
+      if (prediction.is_open) {
+        ++open;
+        return;
+      }
       CsvRow cells = pick(row, passed);
       append_prediction(layout, prediction, cells);
       if (format == Format::kJson) {
@@ -158,7 +190,7 @@ int predict_table(const PredictOptions& options, const Session& session) {
     const auto predict_rows = [&table](auto&& batch) {
       CsvRow row;
       std::string problem;
-      while (table.next(row, problem)) batch.add(std::move(row), problem);
+      while (next_row(table, row, problem)) batch.add(std::move(row), problem);
       batch.finish();
     };
     if (layout.kind == TableKind::kModels) {
@@ -182,10 +214,13 @@ int predict_table(const PredictOptions& options, const Session& session) {
   if (!streams) output.write(rows_text(rows_written, format));
   output.finish();
   session.detail(std::to_string(rows) + " rows of kind " + layout.name);
-  if (failed == 0) return kSuccess;
-  session.say("foretell: " + std::to_string(failed) + " of " + std::to_string(rows) +
-              " rows failed; their column 'message' says why");
-  return kOutsideTolerance;
+  if (failed > 0) {
+    session.say("foretell: " + std::to_string(failed) + " of " + std::to_string(rows) +
+                " rows failed; their column 'message' says why");
+  }
+  const bool is_interrupted = StopSignals::received() != 0;
+  if (is_interrupted) session.say("foretell: " + interruption_text(table, rows, open));
+  return failed > 0 || is_interrupted ? kOutsideTolerance : kSuccess;
 }
 
 }  // namespace

@@ -53,6 +53,24 @@ TEST(ReportCommand, TheFormatOfStandardOutputAndTheEndingOfAFileSayWhatIsWritten
   EXPECT_THAT(run_command({"report", runs, "--format", "xml"}).messages, HasSubstr("table"));
 }
 
+TEST(ReportCommand, WhereNothingCanBeWrittenNothingIsPredicted) {
+  const TemporaryFolder folder;
+  const std::string scenario = folder.write("s.yaml", kScenario);
+  const std::string called = folder.file("called");
+  const auto predictor = [&called](const Request& request) {
+    std::ofstream(called) << "x";
+    return fake_predict(request);
+  };
+  std::vector<std::string> outputs = {folder.file("missing/s.md")};
+  if (report_page().empty()) outputs.push_back(folder.file("s.html"));
+  for (const std::string& output : outputs) {
+    EXPECT_EQ(run_command({"report", scenario, "-o", output}, predictor).code, kUserMistake);
+    EXPECT_FALSE(std::filesystem::exists(called)) << output;
+  }
+  EXPECT_EQ(run_command({"report", scenario, "-o", folder.file("s.md")}, predictor).code, kSuccess);
+  EXPECT_TRUE(std::filesystem::exists(called));
+}
+
 TEST(ReportCommand, TwoResultsAreComparedWithinTolerances) {
   const TemporaryFolder folder;
   const std::string before = records_file(folder, "a.jsonl", 1);

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <csignal>
 #include <memory>
 #include <optional>
 
@@ -19,6 +18,7 @@
 #include "model/app/terminal/progress.hpp"
 #include "model/app/terminal/request_options.hpp"
 #include "model/app/terminal/service_options.hpp"
+#include "model/app/workers/stop_signals.hpp"
 #include "model/base/errors.hpp"
 #include "reports/record/text_file.hpp"
 #include "reports/render/energy_text.hpp"
@@ -30,30 +30,6 @@ namespace {
 
 constexpr std::size_t kTraceSlices = 20'000;
 constexpr std::size_t kMaxLoads = 100;
-
-volatile std::sig_atomic_t interrupted_by_user = 0;
-
-void note_interruption(int /*signal*/) { interrupted_by_user = 1; }
-
-// Ctrl-C ends the simulation, not the program; a second one ends the program.
-class InterruptGuard {
- public:
-  InterruptGuard() {
-    interrupted_by_user = 0;
-    struct sigaction action = {};
-    action.sa_handler = note_interruption;
-    action.sa_flags = static_cast<int>(SA_RESETHAND);
-    sigaction(SIGINT, &action, &before_);
-  }
-  ~InterruptGuard() { sigaction(SIGINT, &before_, nullptr); }
-  InterruptGuard(const InterruptGuard&) = delete;
-  InterruptGuard& operator=(const InterruptGuard&) = delete;
-
-  static bool goes_on() { return interrupted_by_user == 0; }
-
- private:
-  struct sigaction before_ = {};
-};
 
 struct ServeOptions {
   ServeRequest request;
@@ -127,7 +103,7 @@ std::vector<ServeOutcome> serve_all(const std::vector<ServeRequest>& requests,
     const auto done = static_cast<double>(outcomes.size());
     outcomes.push_back(serve(pool, request, [&](double share) {
       progress.update((done + share) / all);
-      return InterruptGuard::goes_on();
+      return StopSignals::received() == 0;
     }));
     if (outcomes.back().record.summary.interrupted) break;
   }
@@ -145,12 +121,12 @@ int run_serve(const ServeOptions& options, const Session& session) {
   std::optional<Format> report_form;
   std::unique_ptr<OutputFile> report;
   if (!options.report.empty()) {
-    report_form = format_of_file(options.report);
+    report_form = report_format(options.report, "");
     if (!trace.empty()) check_not_same_file(trace, options.report);
     check_not_same_file(options.output.output, options.report);
     report = std::make_unique<OutputFile>(options.report);
   }
-  const InterruptGuard guard;
+  const StopSignals signals;
   const std::vector<ServeOutcome> outcomes = serve_all(requests, session);
   std::vector<ServeRecord> records;
   for (const ServeOutcome& outcome : outcomes) records.push_back(outcome.record);

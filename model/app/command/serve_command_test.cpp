@@ -11,6 +11,7 @@
 #include "model/config/document.hpp"
 #include "reports/record/csv.hpp"
 #include "reports/record/testing/temporary_folder.hpp"
+#include "reports/render/page/report_page.hpp"
 
 namespace foretell {
 namespace {
@@ -318,6 +319,30 @@ TEST(ServeCommand, SeveralLoadsAreALineEach) {
   EXPECT_THAT(loads("table", "2,8").result, HasSubstr("Most tokens"));
 }
 
+TEST(ServeCommand, CsvHasTheEndsOfIntervals) {
+  const TemporaryFolder folder;
+  const std::string out = folder.file("s.csv");
+  serve_with(small_and({"--format", "csv", "-o", out}));
+  const auto json = nlohmann::json::parse(serve_with(small_and({"--format", "json"})).result);
+  const auto& ends = json.at("summary").at("interval80");
+  CsvReader table(out);
+  CsvRow row;
+  ASSERT_TRUE(table.next(row));
+  const std::vector<std::pair<const char*, const char*>> columns = {
+      {"ttft_p99_lo_s", "ttft_s.p99"},
+      {"e2e_mean_lo_s", "e2e_s.mean"},
+      {"output_tokens_per_s_lo", "output_tokens_per_s"},
+      {"requests_per_s_lo", "requests_per_s"},
+      {"joules_per_token_lo", "joules_per_token"}};
+  for (const auto& [column, key] : columns) {
+    ASSERT_TRUE(table.column(column)) << column;
+    EXPECT_DOUBLE_EQ(std::stod(row.at(*table.column(column))), ends.at(key).at(0).get<double>());
+    EXPECT_GT(*table.column(column), *table.column("joules_per_request"));
+  }
+  EXPECT_DOUBLE_EQ(std::stod(row.at(*table.column("ttft_p99_hi_s"))),
+                   ends.at("ttft_s.p99").at(1).get<double>());
+}
+
 TEST(ServeCommand, ReportsAreReadBack) {
   const TemporaryFolder folder;
   const std::string json = folder.file("s.json");
@@ -327,6 +352,17 @@ TEST(ServeCommand, ReportsAreReadBack) {
   EXPECT_THAT(written, HasSubstr("## Over time"));
   run_command({"report", json, "-o", folder.file("again.md"), "-q"});
   EXPECT_EQ(read_text_file(folder.file("again.md")), written);
+}
+
+TEST(ServeCommand, APageThatThisProgramLacksIsSaidBeforeItServes) {
+  if (!report_page().empty()) GTEST_SKIP() << "skipped, built with the page";
+  const TemporaryFolder folder;
+  const std::string json = folder.file("s.json");
+  const CommandResult outcome =
+      serve_with(small_and({"--format", "json", "-o", json, "--report", folder.file("s.html")}));
+  EXPECT_EQ(outcome.code, kUserMistake);
+  EXPECT_THAT(outcome.messages, HasSubstr("built without the HTML page"));
+  EXPECT_FALSE(std::filesystem::exists(json));
 }
 
 TEST(ServeCommand, RefusesListsThatAreNone) {

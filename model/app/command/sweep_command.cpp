@@ -16,7 +16,7 @@
 #include "model/app/terminal/options.hpp"
 #include "model/app/terminal/output.hpp"
 #include "model/app/terminal/request_options.hpp"
-#include "model/app/terminal/stop_signals.hpp"
+#include "model/app/workers/stop_signals.hpp"
 #include "model/base/errors.hpp"
 #include "reports/record/text_file.hpp"
 #include "reports/render/energy_text.hpp"

@@ -141,7 +141,7 @@ class TableComparison {
  public:
   TableComparison(const AccuracyQuestion& question, const Session& session)
       : question_(question),
-        table_(question.table),
+        table_(question.table, CsvReader::Names::kLowerCase),
         layout_(layout_of(question, table_.header())),
         filter_(filter_of(question, table_.header())),
         held_out_(counting_rows()),

@@ -1,8 +1,12 @@
 // predict, validate and compare, from the command line to the bytes that come out.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <csignal>
 #include <cstdlib>
+#include <fstream>
 
 #include "model/app/command/testing/command_runner.hpp"
 #include "reports/record/csv.hpp"
@@ -40,6 +44,26 @@ TEST(Predict, AddsColumnsAndPassesTheOthersThrough) {
             "7,9.5,,,,,1684.2105263157894,2285.714285714286,0.23,1.4e+09,tensor engine,ok,\n");
 }
 
+TEST(Predict, ReadsHeadersWhateverTheirCapitalsAndPassesThemThrough) {
+  const TemporaryFolder folder;
+  const std::string rows = "inf2.xlarge,bert-base-uncased,8,x\n";
+  const CommandResult result =
+      run_command({"predict", folder.write("t.csv", "System,Workload,BATCH,Team\n" + rows)});
+  EXPECT_EQ(result.code, kSuccess) << result.messages;
+  EXPECT_THAT(result.result, AllOf(StartsWith("System,Workload,BATCH,Team,pred_call_ms,"),
+                                   HasSubstr("\ninf2.xlarge,bert-base-uncased,8,x,8,")));
+  const std::string measured =
+      folder.write("m.csv", "System,Workload,Batch,Call_ms\ninf2.xlarge,bert-base-uncased,8,8\n");
+  const CommandResult validated = run_command({"validate", measured, "--by", "Workload"});
+  EXPECT_EQ(validated.code, kSuccess) << validated.messages;
+  EXPECT_THAT(validated.result, HasSubstr("bert-base-uncased"));
+  const CommandResult twice =
+      run_command({"predict", folder.write("c.csv", "system,workload,Batch,batch\n" + rows)});
+  EXPECT_EQ(twice.code, kUserMistake);
+  EXPECT_THAT(twice.messages,
+              HasSubstr("c.csv:1: columns 'Batch' and 'batch' differ in capitals alone; rename"));
+}
+
 TEST(Predict, RowsAreJsonLinesToo) {
   const TemporaryFolder folder;
   const std::string table = folder.write("t.csv", kHeader + row("A", "8"));
@@ -50,6 +74,41 @@ TEST(Predict, RowsAreJsonLinesToo) {
                                    HasSubstr("\"pred_bottleneck\":\"tensor engine\"")));
   EXPECT_THAT(run_command({"predict", table, "--format", "table"}).result,
               HasSubstr("pred_call_ms"));
+}
+
+// The fourth sample waits for ever, the others take no time.
+RunRecord predict_until_four(const Request& request) {
+  if (request.batch == 4) pause();
+  return fake_predict(request);
+}
+
+TEST(Predict, InterruptedKeepsTheRowsThatAreDone) {
+  const TemporaryFolder folder;
+  std::string rows;
+  for (int i = 1; i <= 9; ++i) rows += row("R" + std::to_string(i), std::to_string(i));
+  const std::string table = folder.write("t.csv", kHeader + rows);
+  for (const char* form : {"csv", "md"}) {
+    const pid_t process = fork();
+    if (process == 0) {
+      std::ofstream said(folder.file("messages"));
+      Session session;
+      session.predict = predict_until_four;
+      session.messages = &said;
+      // One process ends all rows before the fourth, the clock ends the wait for that.
+      std::signal(SIGALRM, [](int) { std::raise(SIGINT); });
+      alarm(1);
+      const int code = run_application(
+          {"predict", table, "-o", folder.file(form), "--jobs", "1", "--format", form}, session);
+      said.close();
+      _exit(code);
+    }
+    int status = 0;
+    waitpid(process, &status, 0);
+    ASSERT_TRUE(WIFEXITED(status));
+    EXPECT_EQ(WEXITSTATUS(status), kOutsideTolerance);
+    EXPECT_THAT(folder.read("messages"), HasSubstr("interrupted; 3 of 9 rows are done"));
+    EXPECT_THAT(folder.read(form), AllOf(HasSubstr("R1"), HasSubstr("R3"), Not(HasSubstr("R4"))));
+  }
 }
 
 TEST(Predict, RowsThatFailKeepTheirPlace) {

@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "hw/spec/shared/data_folder.hpp"
+#include "hw/spec/shared/own_parents.hpp"
 #include "model/app/request/refuse_option.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/kept_inputs.hpp"
@@ -103,7 +104,7 @@ const DeviceFamily& family_of(const std::string& system) {
     const std::string misspelt = misspelt_kind_key(system);
     if (!misspelt.empty()) throw UserError(misspelt);
     std::string message = system + ": describes no system; " + join(signs, ", ");
-    const Node root = load_document(system);
+    const Node root = load_with_own_parents(system);
     const bool is_like = root.find("like") != nullptr;
     if (is_like) stated_likeness(root, all_devices());  // a wrong name is said first
     if ((is_like || root.find("name") != nullptr) && root.find("device") == nullptr) {

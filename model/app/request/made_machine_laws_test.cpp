@@ -11,10 +11,12 @@
 namespace foretell {
 namespace {
 
+using testing::AllOf;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 using Changes = std::vector<std::pair<std::string, std::string>>;
 
@@ -78,9 +80,10 @@ TEST_F(MadeMachine, AGpuIsTheSameAsAFileAndBySet) {
   const RunRecord set = predict(encoder_on("h100-sxm", {"device.hbm.bandwidth=6 TB/s"}));
   expect_same(file, set);
   EXPECT_THAT(file.context.differs, ElementsAre("device.hbm.bandwidth"));
-  EXPECT_THAT(file.context.notes, Contains(HasSubstr("mine was not measured: it is taken for "
-                                                     "h100-sxm with other values of "
-                                                     "device.hbm.bandwidth")));
+  EXPECT_EQ(file.context.likeness,
+            "mine was not measured: it is taken for h100-sxm with other values of "
+            "device.hbm.bandwidth; 'like: DEVICE' in its file names another one");
+  EXPECT_THAT(file.context.notes, Contains(file.context.likeness));
   EXPECT_THAT(file.context.notes,
               Contains(HasSubstr("has not been measured: intervals are twice")));
   EXPECT_THAT(file.context.notes,
@@ -118,7 +121,11 @@ TEST_F(MadeMachine, AFileNamesWhatItIsLike) {
   const std::string path = gpu_file("mine", {{"id: mine", "id: mine\nlike: h200-sxm"}});
   const RunRecord record = predict(encoder_on(path));
   EXPECT_THAT(record.context.differs, Contains("device.hbm.bandwidth"));
-  EXPECT_THAT(record.context.notes, Contains(HasSubstr("it is taken for h200-sxm with other")));
+  EXPECT_THAT(record.context.notes, Contains(record.context.likeness));
+  EXPECT_THAT(
+      record.context.likeness,
+      AllOf(HasSubstr("taken for h200-sxm, as 'like' in its file states, with other values"),
+            Not(HasSubstr("names another"))));
   const std::string wrong = gpu_file("wrong", {{"id: wrong", "id: wrong\nlike: h100-smx"}});
   try {
     predict(encoder_on(wrong));

@@ -39,6 +39,7 @@ RunContext context_of(const ResolvedWorkload& resolved, const SystemFacts& facts
   context.scenario = scenario_of(request);
   context.set = request.set;
   context.differs = facts.like.is_changed() ? facts.like.differs : std::vector<std::string>();
+  context.likeness = facts.like.note;
   context.factors = facts.factors;
   context.assumed_values = facts.assumed_values;
   context.seed = request.seed;

@@ -46,6 +46,7 @@ std::string predict_as_text(const Predictor& predict, const Request& request, De
 }
 
 PredictionOutcome outcome_of(const TaskOutcome& task) {
+  if (task.stopped) return {{}, "", false, true};
   if (!task.finished) return {{}, "internal error: " + task.text, true};
   FORETELL_CHECK(!task.text.empty(), "a worker sent nothing");
   const std::string text = task.text.substr(1);

@@ -14,6 +14,7 @@ struct PredictionOutcome {
   std::optional<RunRecord> record;
   std::string error;     // why there is no record
   bool is_ours = false;  // the error is a bug of ours and not the user's
+  bool stopped = false;  // nothing was predicted: a signal came (stop_signals.hpp)
 };
 
 // kSummary: without operators and resources; kByResource: without resources, and all operators

@@ -4,7 +4,6 @@
 
 #include <utility>
 
-#include "hw/spec/shared/likeness.hpp"
 #include "model/app/request/parallel_predict.hpp"
 #include "model/app/request/request_fields.hpp"
 #include "model/app/tables/engine_rows.hpp"
@@ -31,14 +30,12 @@ std::string parts_of(const RunRecord& record) {
 }
 
 RowPrediction prediction_of(const PredictionOutcome& outcome) {
+  if (outcome.stopped) return open_row();
   if (!outcome.record) return {{}, outcome.error, {}};
   const RunRecord& record = *outcome.record;
-  return {predicted_values(record),
-          "",
-          predicted_intervals(record),
-          parts_of(record),
-          likeness_note_among(record.context.notes),
-          predicted_texts(record)};
+  return {predicted_values(record),    "",
+          predicted_intervals(record), parts_of(record),
+          record.context.likeness,     predicted_texts(record)};
 }
 
 // With the rate as the row counts it.

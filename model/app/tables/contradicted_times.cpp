@@ -77,7 +77,7 @@ double positive(const CsvRow& row, std::size_t column) {
 }
 
 std::map<std::string, Runs> read_runs(const std::string& path, const RateRule& rule) {
-  CsvReader table(path);
+  CsvReader table(path, CsvReader::Names::kLowerCase);
   const CsvRow& header = table.header();
   const std::size_t system = find_column(header, "system");
   const std::size_t batch = find_column(header, "batch");

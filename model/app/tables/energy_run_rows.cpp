@@ -12,6 +12,7 @@
 #include "model/app/request/request_fields.hpp"
 #include "model/app/serving/request/served_cells.hpp"
 #include "model/app/tables/serve_many.hpp"
+#include "model/app/workers/stop_signals.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/looked_up.hpp"
 #include "model/base/number_text.hpp"
@@ -252,6 +253,10 @@ void EnergyRunBatch::finish() {
   const auto each = [this](RunKind kind, const auto& act) {
     for (PendingRun& run : runs_) {
       if (run.kind != kind || !run.prediction.error.empty()) continue;
+      if (StopSignals::received() != 0) {
+        run.prediction = open_row();
+        continue;
+      }
       try {
         act(run);
       } catch (const UserError& error) {

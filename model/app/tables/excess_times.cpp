@@ -74,7 +74,7 @@ std::optional<TimedRow> timed_row(const CsvRow& row, std::size_t line,
 }
 
 TimedGroups read_timed_groups(const std::string& path, const ExcessRule& rule) {
-  CsvReader table(path);
+  CsvReader table(path, CsvReader::Names::kLowerCase);
   const CsvRow& header = table.header();
   RowFilter filter;
   filter.require(rule.where, header);

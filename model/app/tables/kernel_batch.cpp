@@ -215,6 +215,10 @@ void KernelBatch::flush() {
     const bool finished = outcomes[worker].finished;
     const std::vector<std::string> lines = split(outcomes[worker].text, '\n');
     for (std::size_t i = worker, line = 0; i < good.size(); i += workers, ++line) {
+      if (outcomes[worker].stopped) {
+        predictions[good[i]] = open_row();
+        continue;
+      }
       predictions[good[i]] =
           finished ? prediction_of_line(lines.at(line))
                    : RowPrediction{{}, "internal error: " + outcomes[worker].text, {}};

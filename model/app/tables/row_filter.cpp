@@ -17,10 +17,16 @@ UserError unknown_column(const std::string& conditions, const std::string& name,
                    "'; there are: " + join(nearest_names(name, header, header.size()), ", "));
 }
 
+// Tables are read with names in lower case; a user types them as they are written.
+CsvRow::const_iterator place_of(const CsvRow& header, const std::string& name) {
+  const auto found = std::find(header.begin(), header.end(), name);
+  return found == header.end() ? std::find(header.begin(), header.end(), to_lower(name)) : found;
+}
+
 }  // namespace
 
 bool has_column(const CsvRow& header, const std::string& name) {
-  return std::find(header.begin(), header.end(), name) != header.end();
+  return place_of(header, name) != header.end();
 }
 
 bool has_columns_of(const std::string& conditions, const CsvRow& header) {
@@ -33,7 +39,7 @@ bool has_columns_of(const std::string& conditions, const CsvRow& header) {
 }
 
 std::size_t find_column(const CsvRow& header, const std::string& name) {
-  const auto found = std::find(header.begin(), header.end(), name);
+  const auto found = place_of(header, name);
   if (found == header.end()) throw unknown_name("column", name, header);
   return static_cast<std::size_t>(found - header.begin());
 }

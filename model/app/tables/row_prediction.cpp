@@ -17,6 +17,12 @@ constexpr char kNextPart = '=';  // "pred_us=1.5", "latency_us=1.2=1.8"
 
 }  // namespace
 
+RowPrediction open_row() {
+  RowPrediction row;
+  row.is_open = true;
+  return row;
+}
+
 std::string prediction_line(const RowPrediction& prediction) {
   std::string line = kRefused + prediction.error;
   if (prediction.error.empty()) {

@@ -16,10 +16,14 @@ struct RowPrediction {
   std::string note = {};                           // of a good one: what to know of it
   std::map<std::string, std::string> texts = {};   // by added column
   double least_call_ms = 0;                        // below which no machine can be; 0: not known
+  bool is_open = false;                            // not predicted: a signal came
 };
 
-// All but `texts` as one line, as worker processes send it, and back. Line breaks become spaces;
-// what goes with a prediction has no tabs.
+// Of a row that a signal came before.
+RowPrediction open_row();
+
+// All but `texts` and `is_open` as one line, as worker processes send it, and back. Line breaks
+// become spaces; what goes with a prediction has no tabs.
 std::string prediction_line(const RowPrediction& prediction);
 RowPrediction prediction_of_line(const std::string& line);
 

@@ -4,7 +4,6 @@
 
 #include <map>
 
-#include "hw/spec/shared/likeness.hpp"
 #include "model/app/serving/request/worker_machine.hpp"
 #include "model/app/workers/worker_pool.hpp"
 #include "model/base/text.hpp"
@@ -42,7 +41,7 @@ std::vector<RowPrediction> serve_many(
           try {
             const ServeRecord record = serve(pool, requests[i]).record;
             prediction = prediction_of(i, record.summary);
-            const std::string like = likeness_note_among(record.context.notes);
+            const std::string& like = record.context.likeness;
             if (!like.empty())
               prediction.note = like + (prediction.note.empty() ? "" : "; ") + prediction.note;
           } catch (const std::exception& error) {
@@ -59,6 +58,10 @@ std::vector<RowPrediction> serve_many(
   for (std::size_t group = 0; group < groups.size(); ++group) {
     const std::vector<std::string> lines = split(outcomes[group].text, '\n');
     for (std::size_t i = 0; i < groups[group].size(); ++i) {
+      if (outcomes[group].stopped) {
+        served[groups[group][i]] = open_row();
+        continue;
+      }
       served[groups[group][i]] = outcomes[group].finished
                                      ? prediction_of_line(lines.at(i))
                                      : RowPrediction{{}, "internal error: " + outcomes[group].text};

@@ -8,11 +8,14 @@
 #include <thread>
 #include <utility>
 
+#include "model/app/workers/stop_signals.hpp"
 #include "model/app/workers/task_worker.hpp"
 #include "model/base/errors.hpp"
 
 namespace foretell {
 namespace {
+
+constexpr int kPatienceMs = 200;  // a signal may come just before the wait
 
 using Workers = std::vector<std::unique_ptr<TaskWorker>>;
 
@@ -23,11 +26,13 @@ void start_one(const NumberedTask& task, Workers& workers) {
   workers.push_back(std::make_unique<TaskWorker>(task, others));
 }
 
+// Until one has something to say, or a signal comes.
 void wait_for_any(const Workers& workers, std::vector<pollfd>& events) {
   events.clear();
   for (const auto& worker : workers) events.push_back({worker->socket(), POLLIN, 0});
-  while (poll(events.data(), events.size(), -1) < 0) {
+  if (poll(events.data(), events.size(), kPatienceMs) < 0) {
     FORETELL_CHECK(errno == EINTR, std::string("cannot wait: ") + std::strerror(errno));
+    for (pollfd& event : events) event.revents = 0;
   }
 }
 
@@ -38,12 +43,12 @@ std::vector<TaskOutcome> run_forked(std::size_t count, int jobs,
                                     const std::function<void(std::size_t)>& progress,
                                     Processes processes) {
   FORETELL_CHECK(jobs >= 1, "work needs at least one process");
-  std::vector<TaskOutcome> outcomes(count);
+  std::vector<TaskOutcome> outcomes(count, TaskOutcome{false, "", true});
   Workers workers;
   std::vector<pollfd> events;
   std::size_t next = 0;
   std::size_t done = 0;
-  while (done < count) {
+  while (done < count && StopSignals::received() == 0) {
     while (next < count && workers.size() < static_cast<std::size_t>(jobs)) {
       start_one(task, workers);
       workers.back()->give(next++);

@@ -12,6 +12,7 @@ namespace foretell {
 struct TaskOutcome {
   bool finished = false;  // false: the process died; `text` says how
   std::string text;       // what the task returned
+  bool stopped = false;   // a signal came before it was finished (stop_signals.hpp)
 };
 
 // kOnePerTask: nothing of a task is left for the next. kKept: a process goes on with further tasks
@@ -20,8 +21,8 @@ enum class Processes { kOnePerTask, kKept };
 
 // Runs `task(0)` … `task(count - 1)` in at most `jobs` processes at a time, and returns what they
 // returned, in order: the same with any number of jobs. A task must not throw. `progress` is called
-// in this process with the number of tasks that are done. InternalError when a process cannot be
-// started.
+// in this process with the number of tasks that are done. After a signal that StopSignals caught
+// nothing is waited for. InternalError when a process cannot be started.
 std::vector<TaskOutcome> run_forked(std::size_t count, int jobs,
                                     const std::function<std::string(std::size_t)>& task,
                                     const std::function<void(std::size_t)>& progress = {},

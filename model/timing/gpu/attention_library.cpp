@@ -166,7 +166,7 @@ const AttentionRules& attention_rules() {
     for (const KernelLibrary& library : kernel_libraries().all()) {
       problems.collect([&] { read_attention(library, all); });
     }
-    check_tile_names(all, problems);
+    if (problems.empty()) check_tile_names(all, problems);  // else tables may be unread
     problems.throw_if_any();
     return all;
   }();

@@ -163,7 +163,7 @@ void check_pool(const FitCommandOptions& options) {
 
 int fit_kernels(const KernelFitCommand& command, const Session& session) {
   if (command.table.empty()) return calibrate_gemm(command, session);
-  const CsvReader table(command.table);
+  const CsvReader table(command.table, CsvReader::Names::kLowerCase);
   const TableLayout layout = recognise_table(table.header(), command.table);
   switch (layout.kind) {
     case TableKind::kAttention:

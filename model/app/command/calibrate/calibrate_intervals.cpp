@@ -108,7 +108,7 @@ class Reader {
   Reader(const IntervalOptions& options, const Session& session)
       : options_(options),
         session_(session),
-        table_(options.table),
+        table_(options.table, CsvReader::Names::kLowerCase),
         layout_(recognise_table(table_.header(), options.table)),
         reader_(layout_, table_.header(), {}) {
     if (layout_.kind != TableKind::kModels) {

@@ -88,7 +88,7 @@ bool is_left_out(const PowerSample& sample, bool has_random) {
 }
 
 PowerSamples read_samples(const KernelFitCommand& command, const GpuDeviceSpec& device) {
-  CsvReader table(command.table);
+  CsvReader table(command.table, CsvReader::Names::kLowerCase);
   const NamedCells cells(table.header());
   const PowerConditions conditions;
   DeviceNames names(device.id);

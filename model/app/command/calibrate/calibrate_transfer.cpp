@@ -149,7 +149,7 @@ double measured_us(const std::string& cell) {
 
 void collect(const std::string& path, int jobs, Samples& samples) {
   const GpuCatalog catalog;
-  CsvReader csv(path);
+  CsvReader csv(path, CsvReader::Names::kLowerCase);
   const TableLayout& layout = recognise_table(csv.header(), path);
   const std::string kernels = kernels_of(layout, path);
   const NamedCells cells(csv.header());

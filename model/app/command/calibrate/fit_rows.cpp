@@ -60,7 +60,7 @@ std::string setting_of(const Request& request) {
 }  // namespace
 
 FitRows read_fit_rows(const std::string& path, const FitPlan& plan, const Split& split) {
-  CsvReader table(path);
+  CsvReader table(path, CsvReader::Names::kLowerCase);
   const CsvRow& header = table.header();
   const TableLayout& layout = recognise_table(header, path);
   const std::size_t measured = find_column(header, plan.measured);

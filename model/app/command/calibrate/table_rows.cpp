@@ -108,7 +108,7 @@ void take_rows(const MeasuredTable& table, const TakeRow& take, const Session& s
 }
 
 void take_rows(const std::string& path, const TakeRow& take, const Session& session) {
-  CsvReader csv(path);
+  CsvReader csv(path, CsvReader::Names::kLowerCase);
   const NamedCells cells(csv.header());
   const double tolerance = ImportRules{}.tolerance;
   const TableLayout& layout = recognise_table(csv.header(), path);

@@ -123,18 +123,21 @@ IndexEntry entry_of(const TaskOutcome& outcome, const fs::path& input) {
 int report_batch(const std::string& input, const std::string& output, int jobs,
                  const Session& session) {
   const std::vector<fs::path> inputs = inputs_of(input);
+  check_page();
   const std::vector<std::string> names = page_names(inputs);
   std::error_code error;
   fs::create_directories(output, error);
   if (error) throw UserError(output + ": cannot be made: " + error.message());
+  const std::string index = (fs::path(output) / "index.html").string();
+  OutputFile file(index);
   ReportContent content;
   content.title = "Reports";
   {
     Progress progress(session, "reporting");
     Session quiet = session;
     quiet.quiet = true;  // one bar is enough
-    const auto task = [&](std::size_t index) {
-      return write_page(inputs[index], fs::path(output) / names[index], quiet);
+    const auto task = [&](std::size_t i) {
+      return write_page(inputs[i], fs::path(output) / names[i], quiet);
     };
     const auto outcomes = run_forked(inputs.size(), jobs, task, [&](std::size_t done) {
       progress.update(static_cast<double>(done) / static_cast<double>(inputs.size()));
@@ -143,8 +146,8 @@ int report_batch(const std::string& input, const std::string& output, int jobs,
       content.index.push_back(entry_of(outcomes[i], inputs[i]));
     }
   }
-  const std::string index = (fs::path(output) / "index.html").string();
-  write_text(index, html_report(content));
+  file.write(html_report(content));
+  file.finish();
   std::size_t failed = 0;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (!content.index[i].file.empty()) continue;

@@ -51,8 +51,10 @@ int report_one(const ReportOptions& options, const Session& session) {
     write_text(output, *text);
     return kSuccess;
   }
+  OutputFile file(output);
   const ReportContent content = content_of(options, session);
-  write_text(output, rendered(content, form, session.result_width));
+  file.write(as_shown(output, rendered(content, form, session.result_width)));
+  file.finish();
   if (output != "-") {
     const auto counted = [](std::size_t count, const std::string& one, const std::string& many) {
       return std::to_string(count) + " " + (count == 1 ? one : many);
@@ -72,20 +74,25 @@ int report_two(const ReportOptions& options, const Session& session) {
   const std::string& output = options.output.output;
   const Format form = report_format(output, options.output.format);
   for (const std::string& input : options.inputs) check_not_same_file(input, output);
+  OutputFile file(output);
   const auto differences =
       changes_between({options.inputs.front(), options.inputs.back(), options.tolerances});
+  std::string text;
   if (form == Format::kHtml) {
     ReportContent content = content_of(options, session);
     content.compared_with = options.inputs.front();
     for (const RecordDifference& d : differences) {
       content.changes.push_back({d.record, d.field, d.expected, d.actual, d.relative});
     }
-    write_text(output, rendered(content, form, session.result_width));
+    text = rendered(content, form, session.result_width);
   } else if (form == Format::kMarkdown) {
-    write_text(output, differences.empty() ? "No number moved.\n"
-                                           : render_markdown(change_table(differences)));
+    text = differences.empty() ? "No number moved.\n" : render_markdown(change_table(differences));
   } else if (form != Format::kTable || !differences.empty()) {
-    write_text(output, table_text(change_table(differences), form, session.result_width));
+    text = table_text(change_table(differences), form, session.result_width);
+  }
+  if (!text.empty()) {
+    file.write(as_shown(output, text));
+    file.finish();
   }
   return change_result(differences, session);
 }

@@ -87,7 +87,9 @@ std::string rendered_services(const ReportContent& content, Format form, int wid
 }  // namespace
 
 Format report_format(const std::string& output, const std::string& format) {
-  return output == "-" ? parse_format(format) : format_of_file(output);
+  const Format form = output == "-" ? parse_format(format) : format_of_file(output);
+  if (form == Format::kHtml) check_page();
+  return form;
 }
 
 std::string rendered(const ReportContent& content, Format form, int width) {

@@ -9,7 +9,7 @@
 namespace foretell {
 
 // UserError for another ending than .html, .md, .csv, .json or .jsonl. For standard output ("-"),
-// what `format` says.
+// what `format` says. UserError for a page where this program has none.
 Format report_format(const std::string& output, const std::string& format);
 
 // UserError for a validation that is not whole.

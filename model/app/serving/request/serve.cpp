@@ -30,8 +30,6 @@ namespace {
 
 std::string gigabytes(Bytes bytes) { return fmt::format("{:.1f} GB", bytes.value() / 1e9); }
 
-constexpr double kGrowing = 0.25;  // of all requests wait when the last one comes: no steady state
-
 // A group of workers and everything that it refers to.
 struct BuiltGroup {
   const WorkerMachine& machine;
@@ -278,18 +276,13 @@ class Server {
     context.assumed_values = machine.assumed_values + engine_.assumed_values;
     context.seed = base_.seed;
     context.notes = machine.notes;
+    context.likeness = machine.likeness;
     if (is_changed() &&
         std::count(context.notes.begin(), context.notes.end(), kChangedHardware) == 0)
       context.notes.emplace_back(kChangedHardware);
     fill_scenario(context);
-    const double waiting = result.waiting_at_last_arrival;
-    if (offered_per_s() > requests_per_s(result) &&
-        waiting > kGrowing * static_cast<double>(load_.requests)) {
-      context.notes.push_back(fmt::format(
-          "the queue grows as long as requests come: {:.0f} wait when the last one arrives; the "
-          "largest rate that is stable is about {:.3g} requests/s",
-          waiting, requests_per_s(result)));
-    }
+    for (std::string& note : growth_notes(result, offered_per_s(), load_.requests))
+      context.notes.push_back(std::move(note));
     if (wider_tp_ > 0) {
       context.notes.push_back(
           fmt::format("--tp was not stated: a copy takes {} devices, the fewest (1, 2, 4, …) whose "

@@ -13,6 +13,7 @@ namespace {
 // Of the memory that an engine takes, for KV blocks: with less a service answers a few requests at
 // a time, and more devices to a copy are taken instead.
 constexpr double kRoomForBlocks = 0.25;
+constexpr double kGrowing = 0.25;  // of all requests wait when the last one comes: no steady state
 
 // Of the memory that the engine takes of each device, the part for KV blocks when `tp` devices
 // share a copy; 0 where not even a block fits.
@@ -55,6 +56,28 @@ std::string room_advice(MachinePool& pool, const Request& machine, const EngineS
     return fmt::format("--tp {} leaves room on {}", *tp, machine.system);
   return fmt::format("no --tp of {} leaves room: name a larger system, or a narrower --dtype",
                      machine.system);
+}
+
+std::vector<std::string> growth_notes(const ServiceResult& result, double offered_per_s,
+                                      std::int64_t requests) {
+  const double waiting = result.waiting_at_last_arrival;
+  const double moving = result.moving_at_last_arrival;
+  const double many = kGrowing * static_cast<double>(requests);
+  if (result.answered > 0 && waiting + moving > many) {
+    const double link_s = result.link_busy.value() / static_cast<double>(result.answered);
+    if (offered_per_s * link_s > 1) {
+      return {fmt::format(
+          "the link between prefill and decode binds: {:.0f} requests wait when the last one "
+          "arrives, {:.0f} of them for it; the largest rate that is stable is about {:.3g} "
+          "requests/s (--link states another rate)",
+          waiting + moving, moving, 1 / link_s)};
+    }
+  }
+  if (waiting <= many || offered_per_s <= requests_per_s(result)) return {};
+  return {fmt::format(
+      "the queue grows as long as requests come: {:.0f} wait when the last one arrives; the "
+      "largest rate that is stable is about {:.3g} requests/s",
+      waiting, requests_per_s(result))};
 }
 
 std::vector<std::string> service_notes(const std::string& engine_name, const EngineSpec& engine,

@@ -9,6 +9,7 @@
 namespace foretell {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::Each;
 using ::testing::HasSubstr;
@@ -150,6 +151,27 @@ TEST(ServeAdvice, AQueueGrowsOnlyWhereMoreComesThanIsAnswered) {
   request.rate = 1e9;
   request.requests = 200;
   EXPECT_THAT(served(request).context.notes, Contains(HasSubstr("queue grows")));
+}
+
+// 512 tokens of 128 KiB cross 1 GB/s in 67 ms: 14.9 prompts a second.
+TEST(ServeAdvice, ALinkThatBindsIsNamedWithTheRateThatItBears) {
+  ServeRequest request = asked("h100-sxm-x8", "Llama-3.1-8B", 0);
+  request.prefill = "tp=1,workers=1";
+  request.decode = "tp=1,workers=1";
+  request.input_len = "512";
+  request.concurrency = 0;
+  request.rate = 25;
+  request.requests = 200;
+  request.link_rate = "1 GB/s";
+  EXPECT_THAT(
+      served(request).context.notes,
+      Contains(AllOf(HasSubstr("the link between prefill and decode binds"),
+                     HasSubstr("the largest rate that is stable is about 14.9 requests/s"))));
+  request.rate = 10;
+  EXPECT_THAT(served(request).context.notes, Each(Not(HasSubstr("link between"))));
+  request.rate = 25;
+  request.link_rate = "50 GB/s";
+  EXPECT_THAT(served(request).context.notes, Each(Not(HasSubstr("link between"))));
 }
 
 TEST(ServeAdvice, TheRecordListsExpertsAndLibrary) {

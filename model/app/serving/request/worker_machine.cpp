@@ -107,6 +107,7 @@ WorkerMachine gpu_machine_of(const Request& request, std::int64_t max_tokens) {
   machine.assumed_values = resolved.system.assumed_values + assumed_shapes_of_gpu_kernels() +
                            assumed_common_factors_of_gpus();
   machine.notes = resolved.notes;
+  machine.likeness = spec.device.like.note;
   if (machine.usd_per_hour <= 0 && !spec.price_usd_per_hour.empty())
     machine.notes.emplace_back(kPriceOfAnother);
   if (machine.stages > 1) {
@@ -170,6 +171,7 @@ WorkerMachine called_machine_of(const Predictor& predict, const Request& request
   machine.changed = !record.context.differs.empty() || changes_hardware(request.set);
   machine.assumed_values = static_cast<int>(record.context.assumed_values);
   machine.notes = record.context.notes;
+  machine.likeness = record.context.likeness;
   machine.timer = std::move(timer);
   return machine;
 }

@@ -58,6 +58,7 @@ struct WorkerMachine {
   bool calibrated_energy = false;               // on the very device
   int assumed_values = 0;
   std::vector<std::string> notes;
+  std::string likeness;  // of a device of the user's: what it is taken for
 };
 
 // Machines by everything that they are made from, so that several services share what they execute.

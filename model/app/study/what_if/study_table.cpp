@@ -256,6 +256,13 @@ std::vector<CsvRow> study_rows(const StudyStore& store, const StudyResults& resu
   for (const char* name : {"status", "inside", "on_front"}) header.emplace_back(name);
   for (const SummaryMetric& metric : summary_metrics()) header.emplace_back(metric.field);
   for (const char* name : {"throughput_unit", "bottleneck", "message"}) header.emplace_back(name);
+  const std::size_t message = header.size() - 1;
+  std::vector<const char*> with_interval;
+  for (const SummaryMetric& metric : summary_metrics()) {
+    if (std::string_view(metric.interval) != metric.field) continue;  // which shares another's
+    with_interval.push_back(metric.field);
+    for (const char* end : {"lo", "hi"}) header.push_back(interval_column(metric.field, end));
+  }
   std::vector<CsvRow> rows = {header};
   store.read(results.head, [&](const StudyRow& row) {
     const PointValues values = values_of(results.study, row);
@@ -271,9 +278,17 @@ std::vector<CsvRow> study_rows(const StudyStore& store, const StudyResults& resu
       cells.push_back(summary.throughput_unit);
       cells.push_back(summary.bottleneck);
     } else {
-      cells.resize(header.size() - 1);
+      cells.resize(message);
     }
     cells.push_back(row.point.hash.empty() ? row.point.skipped_by : row.result.message);
+    for (const char* field : with_interval) {
+      if (!row.result.record) break;
+      const auto& known = row.result.record->summary.interval80;
+      const auto found = known.find(field);
+      cells.push_back(found == known.end() ? "" : to_text(found->second.low));
+      cells.push_back(found == known.end() ? "" : to_text(found->second.high));
+    }
+    cells.resize(header.size());
     rows.push_back(std::move(cells));
   });
   return rows;

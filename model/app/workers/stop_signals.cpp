@@ -1,4 +1,4 @@
-#include "model/app/terminal/stop_signals.hpp"
+#include "model/app/workers/stop_signals.hpp"
 
 namespace foretell {
 namespace {
@@ -19,6 +19,7 @@ StopSignals::StopSignals() {
 }
 
 StopSignals::~StopSignals() {
+  received_signal = 0;
   for (std::size_t i = 0; i < kSignals.size(); ++i) {
     sigaction(kSignals.at(i), &before_.at(i), nullptr);
   }

@@ -14,7 +14,7 @@ class StopSignals {
   StopSignals(const StopSignals&) = delete;
   StopSignals& operator=(const StopSignals&) = delete;
 
-  static int received();  // the signal; 0: none
+  static int received();  // the signal; 0: none, or there is none of these
 
  private:
   static constexpr std::array<int, 2> kSignals = {SIGINT, SIGTERM};
