@@ -19,6 +19,7 @@
 #include "model/base/text.hpp"
 #include "model/mapping/gpu/narrow_activations.hpp"
 #include "model/mapping/gpu/packed_tokens.hpp"
+#include "workloads/import/hf/stored_formats.hpp"
 #include "workloads/import/hf/token_sharing.hpp"
 #include "workloads/import/workload_set.hpp"
 #include "workloads/ir/general_form.hpp"
@@ -165,8 +166,14 @@ std::string typed_dtype(ResolvedWorkload& resolved) {
   return dtype;
 }
 
-// The type that the file of the network asks for, where the machine has a pipe for it; else its
-// weights alone are stored so.
+// A format where the machine has a pipe for it; else weights alone are stored so.
+std::string runnable(const ResolvedWorkload& resolved, const std::string& dtype) {
+  constexpr std::string_view kStorage = "-weights";
+  const bool stores = has_kernels_for(resolved, dtype) || ends_with(dtype, kStorage);
+  return stores ? dtype : dtype + std::string(kStorage);
+}
+
+// The type that the file of the network asks for.
 std::string published_dtype(ResolvedWorkload& resolved, const std::string& default_dtype) {
   const CheckpointFormat& format = resolved.model.checkpoint;
   if (format.dtype.empty()) {
@@ -174,15 +181,23 @@ std::string published_dtype(ResolvedWorkload& resolved, const std::string& defau
         fmt::format("data type not stated: {} taken; --dtype names another", default_dtype));
     return default_dtype;
   }
-  constexpr std::string_view kStorage = "-weights";
-  const bool multiplies = has_kernels_for(resolved, format.dtype);
-  const bool stores = multiplies || ends_with(format.dtype, kStorage);
-  const std::string dtype =
-      as_stored(resolved, format.dtype) + (stores ? "" : std::string(kStorage));
+  const std::string dtype = as_stored(resolved, runnable(resolved, format.dtype));
+  const std::string stored = stored_text(format);
   resolved.notes.push_back(fmt::format(
-      "data type not stated: {} taken, as the weights of the file are {}{}; --dtype names another",
-      dtype, format.name, format.experts_only ? " in experts alone" : ""));
+      "data type not stated: {} taken, as the weights of the file are {}; --dtype names another",
+      dtype, stored.empty() ? format.name : stored));
   return dtype;
+}
+
+// Weights that the file stores in another narrow type than most.
+void take_other_formats(ResolvedWorkload& resolved) {
+  for (const WeightFormat& format : resolved.model.checkpoint.formats) {
+    if (format.dtype.empty() || format == resolved.model.checkpoint) continue;
+    const bool blocks = format.block_scales && format.dtype == "fp8";
+    const PrecisionPolicy& policy = find_precision(blocks ? kBlockScales : format.dtype);
+    if (!has_kernels_for(resolved, policy.name)) continue;
+    resolved.precision.multiplied.push_back(policy.weight_storage);
+  }
 }
 
 }  // namespace
@@ -196,6 +211,7 @@ void resolve_workload(const Request& request, const std::string& default_dtype,
   resolved.precision = find_precision(
       request.dtype.empty() ? published_dtype(resolved, default_dtype) : typed_dtype(resolved));
   resolved.request.dtype = resolved.precision.name;
+  take_other_formats(resolved);
   if (!request.kv_dtype.empty()) resolved.precision.kv_cache = parse_dtype(request.kv_dtype);
   resolve_sound(resolved);
   check_supported(resolved.request, resolved.model);

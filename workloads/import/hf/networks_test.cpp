@@ -6,6 +6,7 @@
 
 #include "model/base/errors.hpp"
 #include "workloads/import/hf/network_facts.hpp"
+#include "workloads/import/hf/stored_formats.hpp"
 #include "workloads/import/workload.hpp"
 
 namespace foretell {
@@ -169,7 +170,8 @@ TEST(Networks, FormatsOfWeightsAreRead) {
   EXPECT_FALSE(read_network(with(kDeepSeek, "[128, 128]", "[1, 32]")).checkpoint.block_scales);
   const ModelConfig mxfp4 = read_network(kGptOss);
   EXPECT_EQ(mxfp4.checkpoint.dtype, "mxfp4-weights");
-  EXPECT_FALSE(mxfp4.checkpoint.attention);
+  EXPECT_EQ(stored_text(mxfp4.checkpoint),
+            "MXFP4 in routed experts; 16 bits in attention, attention outputs");
   EXPECT_THAT(error_of_network(with(kGptOss, "mxfp4", "sparta")),
               HasSubstr("unknown quantisation 'sparta'"));
   EXPECT_EQ(read_network(with(kDeepSeek, "\"num_nextn_predict_layers\": 1",
@@ -275,7 +277,8 @@ TEST(Networks, ProjectionsThatAFileNamesOneByOneStayWide) {
   using ::testing::IsEmpty;
   EXPECT_THAT(narrow_projections(R"("lm_head", "model.layers.*.self_attn*")"), IsEmpty());
   EXPECT_THAT(narrow_projections(R"("model.layers.*.self_attn.q_a_proj",
-      "model.layers.*.self_attn.q_b_proj", "model.layers.*.self_attn.kv_b_proj")"),
+      "model.layers.*.self_attn.q_b_proj", "model.layers.*.self_attn.kv_a_proj_with_mqa",
+      "model.layers.*.self_attn.kv_b_proj")"),
               ElementsAre("attention.output.weight"));
   EXPECT_GT(narrow_projections(R"("lm_head")").size(), 3U);
 }

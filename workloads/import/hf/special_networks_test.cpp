@@ -7,6 +7,7 @@
 
 #include "model/base/errors.hpp"
 #include "workloads/import/hf/network_facts.hpp"
+#include "workloads/import/hf/stored_formats.hpp"
 #include "workloads/import/hf/testing/flops_of_phases.hpp"
 #include "workloads/import/workload.hpp"
 
@@ -292,7 +293,9 @@ TEST(SpecialNetworks, FormatsAreReadByGroup) {
       "input_activations": {}}, "group_1": {"targets": ["re:.*mlp.experts.*"], "weights":
       {"num_bits": 4, "type": "float", "group_size": 16}, "input_activations": {}}}})";
   EXPECT_EQ(narrow(two).dtype, "nvfp4");
-  EXPECT_TRUE(narrow(two).experts_only);
+  EXPECT_EQ(
+      stored_text(narrow(two)),
+      "NVFP4 in routed experts; 16 bits in dense networks; FP8 in attention, attention outputs");
   EXPECT_EQ(narrow(R"({"quant_method": "gptq_marlin", "bits": 4})").dtype, "int4-weights");
   const auto wrong = [](const std::string& quantization) {
     return special_error(having(kArctic, "{\"model_type\"",
