@@ -13,13 +13,13 @@
 #include "model/app/request/distribution_text.hpp"
 #include "model/app/request/prompt_images.hpp"
 #include "model/app/request/request_fields.hpp"
+#include "model/app/request/resolved_dtype.hpp"
 #include "model/app/request/resolved_lengths.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/kept_inputs.hpp"
 #include "model/base/text.hpp"
 #include "model/mapping/gpu/narrow_activations.hpp"
 #include "model/mapping/gpu/packed_tokens.hpp"
-#include "workloads/import/hf/stored_formats.hpp"
 #include "workloads/import/hf/token_sharing.hpp"
 #include "workloads/import/workload_set.hpp"
 #include "workloads/ir/general_form.hpp"
@@ -145,61 +145,6 @@ void resolve_training(ResolvedWorkload& resolved) {
   resolved.notes.push_back("optimiser not stated: " + request.optimizer + " taken");
 }
 
-bool has_kernels_for(const ResolvedWorkload& resolved, const std::string& dtype) {
-  const std::vector<std::string>& narrow = resolved.narrow_pipes;
-  return std::find(narrow.begin(), narrow.end(), dtype) != narrow.end();
-}
-
-// Products in FP8 take the scales that the file of the network has.
-std::string as_stored(const ResolvedWorkload& resolved, const std::string& dtype) {
-  const bool in_blocks = resolved.model.checkpoint.block_scales && to_lower(dtype) == "fp8";
-  return in_blocks && has_kernels_for(resolved, kBlockScales) ? kBlockScales : dtype;
-}
-
-std::string typed_dtype(ResolvedWorkload& resolved) {
-  const std::string& typed = resolved.request.dtype;
-  std::string dtype = as_stored(resolved, typed);
-  if (dtype != typed) {
-    resolved.notes.push_back(fmt::format("{}: {} taken, as the weights of the file are {}", typed,
-                                         dtype, resolved.model.checkpoint.name));
-  }
-  return dtype;
-}
-
-// A format where the machine has a pipe for it; else weights alone are stored so.
-std::string runnable(const ResolvedWorkload& resolved, const std::string& dtype) {
-  constexpr std::string_view kStorage = "-weights";
-  const bool stores = has_kernels_for(resolved, dtype) || ends_with(dtype, kStorage);
-  return stores ? dtype : dtype + std::string(kStorage);
-}
-
-// The type that the file of the network asks for.
-std::string published_dtype(ResolvedWorkload& resolved, const std::string& default_dtype) {
-  const CheckpointFormat& format = resolved.model.checkpoint;
-  if (format.dtype.empty()) {
-    resolved.notes.push_back(
-        fmt::format("data type not stated: {} taken; --dtype names another", default_dtype));
-    return default_dtype;
-  }
-  const std::string dtype = as_stored(resolved, runnable(resolved, format.dtype));
-  const std::string stored = stored_text(format);
-  resolved.notes.push_back(fmt::format(
-      "data type not stated: {} taken, as the weights of the file are {}; --dtype names another",
-      dtype, stored.empty() ? format.name : stored));
-  return dtype;
-}
-
-// Weights that the file stores in another narrow type than most.
-void take_other_formats(ResolvedWorkload& resolved) {
-  for (const WeightFormat& format : resolved.model.checkpoint.formats) {
-    if (format.dtype.empty() || format == resolved.model.checkpoint) continue;
-    const bool blocks = format.block_scales && format.dtype == "fp8";
-    const PrecisionPolicy& policy = find_precision(blocks ? kBlockScales : format.dtype);
-    if (!has_kernels_for(resolved, policy.name)) continue;
-    resolved.precision.multiplied.push_back(policy.weight_storage);
-  }
-}
-
 }  // namespace
 
 void resolve_workload(const Request& request, const std::string& default_dtype,
@@ -208,10 +153,7 @@ void resolve_workload(const Request& request, const std::string& default_dtype,
   resolved.model = WorkloadLibrary().load(request.workload);
   override_workload(request.set, resolved.model);
   for (const std::string& note : resolved.model.notes) resolved.notes.push_back(note);
-  resolved.precision = find_precision(
-      request.dtype.empty() ? published_dtype(resolved, default_dtype) : typed_dtype(resolved));
-  resolved.request.dtype = resolved.precision.name;
-  take_other_formats(resolved);
+  resolve_dtype(default_dtype, resolved);
   if (!request.kv_dtype.empty()) resolved.precision.kv_cache = parse_dtype(request.kv_dtype);
   resolve_sound(resolved);
   check_supported(resolved.request, resolved.model);

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "model/base/number_text.hpp"
 #include "model/base/text.hpp"
 
 namespace foretell {
@@ -110,7 +111,7 @@ void ModulePattern::read_layer() {
     elsewhere_ = !std::all_of(words.begin(), at, is_before_layers);
     text_ = join({at + 2, words.end()}, ".");
     if (one) {
-      layer_ = std::stoll(number);
+      layer_ = to_count(number);
       return;
     }
     begins_with_layers_ = true;
