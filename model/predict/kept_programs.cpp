@@ -15,8 +15,10 @@ constexpr std::size_t kBytesOfOperator = 1024;  // of a graph, with its tensors 
 // All members of a type, so that a new one does not compile until it is compared, too.
 
 auto all_of(const PrecisionPolicy& of) {
-  const auto& [name, description, matmul_compute, weight_storage, vector, io, kv_cache] = of;
-  return std::tie(name, description, matmul_compute, weight_storage, vector, io, kv_cache);
+  const auto& [name, description, matmul_compute, weight_storage, vector, io, kv_cache,
+               multiplied] = of;
+  return std::tie(name, description, matmul_compute, weight_storage, vector, io, kv_cache,
+                  multiplied);
 }
 
 auto all_of(const CoreShape::Array& of) {

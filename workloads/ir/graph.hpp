@@ -35,8 +35,8 @@ struct Tensor {
   TensorKind kind = TensorKind::kActivation;
   OpId producer = kNoId;        // kNoId for inputs and weights
   std::vector<OpId> consumers;  // in topological order
-  // A weight that a narrow format of weights leaves alone, or a state or an activation whose type
-  // is its own in every precision policy.
+  // A weight that a narrow format of weights leaves alone, in 16 bits or in a narrow type of its
+  // own, or a state or an activation whose type is its own in every precision policy.
   bool is_kept = false;
   Bytes bytes() const;
 };

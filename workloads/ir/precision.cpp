@@ -9,6 +9,8 @@
 namespace foretell {
 namespace {
 
+bool is_narrow(DType type) { return size_of(type) < Bytes(2) && type != DType::kBool; }
+
 enum class Readers { kMatMulsOnly, kMatMulsAndOthers, kOthersOnly };
 
 Readers readers_of(const Graph& graph, TensorId place) {
@@ -33,7 +35,7 @@ Readers readers_of(const Graph& graph, TensorId place) {
 bool chooses_its_products(const PrecisionPolicy& policy, const Graph& graph) {
   if (policy.weight_storage != DType::kInt8) return false;
   return std::any_of(graph.tensors().begin(), graph.tensors().end(), [](const Tensor& tensor) {
-    return tensor.kind == TensorKind::kWeight && tensor.dtype == DType::kInt8;
+    return tensor.kind == TensorKind::kWeight && !tensor.is_kept && tensor.dtype == DType::kInt8;
   });
 }
 
@@ -48,7 +50,10 @@ DType type_for(const PrecisionPolicy& policy, const Graph& graph, TensorId place
     case TensorKind::kState:
       return tensor.is_kept ? tensor.dtype : policy.kv_cache;
     case TensorKind::kWeight:
-      if (tensor.is_kept) return policy.vector;
+      if (tensor.is_kept) {
+        const bool stays = is_narrow(tensor.dtype) && is_narrow(policy.weight_storage);
+        return stays ? tensor.dtype : policy.vector;
+      }
       break;
   }
   switch (readers_of(graph, place)) {
@@ -168,6 +173,17 @@ void apply_precision(const PrecisionPolicy& policy, Graph* graph) {
     const bool is_chosen = !chooses || tensor.dtype == DType::kInt8;
     if (!is_index(tensor.dtype)) graph->set_dtype(id, type_for(policy, *graph, id, is_chosen));
   }
+}
+
+std::optional<DType> own_operands(const PrecisionPolicy& policy, const Tensor& weight) {
+  const bool is_own =
+      weight.kind == TensorKind::kWeight && weight.is_kept && is_narrow(weight.dtype);
+  if (!is_own) return {};
+  const std::vector<DType>& narrow = policy.multiplied;
+  if (std::find(narrow.begin(), narrow.end(), weight.dtype) == narrow.end()) {
+    return is_narrow(policy.matmul_compute) ? policy.vector : policy.matmul_compute;
+  }
+  return weight.dtype == DType::kFp8Block ? DType::kFp8 : weight.dtype;
 }
 
 }  // namespace foretell

@@ -10,6 +10,7 @@
 #include "reports/render/si_format.hpp"
 #include "workloads/import/control_flow.hpp"
 #include "workloads/import/hf/network_facts.hpp"
+#include "workloads/import/hf/stored_formats.hpp"
 #include "workloads/ir/work.hpp"
 
 namespace foretell {
@@ -144,6 +145,8 @@ std::string facts_text(const ResolvedWorkload& resolved) {
   if (facts.state_bytes > 0)
     text += fmt::format(", {} bytes of states", count_format(facts.state_bytes));
   text += fmt::format("; {} per token without context\n", si_format(facts.flops_per_token, "FLOP"));
+  const std::string stored = stored_text(resolved.model.checkpoint);
+  if (!stored.empty()) text += "stored as " + stored + "\n";
   for (const std::string& note : resolved.model.notes) text += "note: " + note + "\n";
   return text;
 }
@@ -171,6 +174,7 @@ Json facts_json(const ResolvedWorkload& resolved) {
           {"window_bytes", facts.window_bytes},
           {"state_bytes", facts.state_bytes},
           {"flops_per_token", facts.flops_per_token},
+          {"stored_as", stored_text(resolved.model.checkpoint)},
           {"notes", resolved.model.notes}};
 }
 

@@ -13,6 +13,7 @@
 #include "model/app/request/distribution_text.hpp"
 #include "model/app/request/prompt_images.hpp"
 #include "model/app/request/request_fields.hpp"
+#include "model/app/request/resolved_dtype.hpp"
 #include "model/app/request/resolved_lengths.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/kept_inputs.hpp"
@@ -144,47 +145,6 @@ void resolve_training(ResolvedWorkload& resolved) {
   resolved.notes.push_back("optimiser not stated: " + request.optimizer + " taken");
 }
 
-bool has_kernels_for(const ResolvedWorkload& resolved, const std::string& dtype) {
-  const std::vector<std::string>& narrow = resolved.narrow_pipes;
-  return std::find(narrow.begin(), narrow.end(), dtype) != narrow.end();
-}
-
-// Products in FP8 take the scales that the file of the network has.
-std::string as_stored(const ResolvedWorkload& resolved, const std::string& dtype) {
-  const bool in_blocks = resolved.model.checkpoint.block_scales && to_lower(dtype) == "fp8";
-  return in_blocks && has_kernels_for(resolved, kBlockScales) ? kBlockScales : dtype;
-}
-
-std::string typed_dtype(ResolvedWorkload& resolved) {
-  const std::string& typed = resolved.request.dtype;
-  std::string dtype = as_stored(resolved, typed);
-  if (dtype != typed) {
-    resolved.notes.push_back(fmt::format("{}: {} taken, as the weights of the file are {}", typed,
-                                         dtype, resolved.model.checkpoint.name));
-  }
-  return dtype;
-}
-
-// The type that the file of the network asks for, where the machine has a pipe for it; else its
-// weights alone are stored so.
-std::string published_dtype(ResolvedWorkload& resolved, const std::string& default_dtype) {
-  const CheckpointFormat& format = resolved.model.checkpoint;
-  if (format.dtype.empty()) {
-    resolved.notes.push_back(
-        fmt::format("data type not stated: {} taken; --dtype names another", default_dtype));
-    return default_dtype;
-  }
-  constexpr std::string_view kStorage = "-weights";
-  const bool multiplies = has_kernels_for(resolved, format.dtype);
-  const bool stores = multiplies || ends_with(format.dtype, kStorage);
-  const std::string dtype =
-      as_stored(resolved, format.dtype) + (stores ? "" : std::string(kStorage));
-  resolved.notes.push_back(fmt::format(
-      "data type not stated: {} taken, as the weights of the file are {}{}; --dtype names another",
-      dtype, format.name, format.experts_only ? " in experts alone" : ""));
-  return dtype;
-}
-
 }  // namespace
 
 void resolve_workload(const Request& request, const std::string& default_dtype,
@@ -193,9 +153,7 @@ void resolve_workload(const Request& request, const std::string& default_dtype,
   resolved.model = WorkloadLibrary().load(request.workload);
   override_workload(request.set, resolved.model);
   for (const std::string& note : resolved.model.notes) resolved.notes.push_back(note);
-  resolved.precision = find_precision(
-      request.dtype.empty() ? published_dtype(resolved, default_dtype) : typed_dtype(resolved));
-  resolved.request.dtype = resolved.precision.name;
+  resolve_dtype(default_dtype, resolved);
   if (!request.kv_dtype.empty()) resolved.precision.kv_cache = parse_dtype(request.kv_dtype);
   resolve_sound(resolved);
   check_supported(resolved.request, resolved.model);

@@ -160,6 +160,8 @@ class GpuMapper final : public FusedWalk<MappedOp> {
 
   // A product that is not quantised where others are runs in the type of the activations.
   std::string type_with(const Tensor& weight) const {
+    if (const auto own = own_operands(mapping_.precision, weight))
+      return product_type(*own, weight.dtype);
     const DType compute = mapping_.precision.matmul_compute;
     const bool quantised = weight.dtype == mapping_.precision.weight_storage;
     if (!quantised && size_of(weight.dtype) > size_of(compute)) return pass_type_;
@@ -395,7 +397,8 @@ class GpuMapper final : public FusedWalk<MappedOp> {
     const DType policy = mapping_.precision.matmul_compute;
     // Weights that stay wide are computed in their type; scales of blocks make none wider.
     const DType own = first.dtype == DType::kFp8Block ? DType::kFp8 : first.dtype;
-    const DType compute = size_of(own) > size_of(policy) ? own : policy;
+    const DType compute = own_operands(mapping_.precision, first)
+                              .value_or(size_of(own) > size_of(policy) ? own : policy);
     if (layers_.add_experts(layer.shape, compute, first.dtype, op)) return;
     lower_experts(products_, passes_, layer, op);
   }

@@ -25,6 +25,7 @@ double operand_bits(const Graph& graph, const FusedOp& fused, const PrecisionPol
   } else if (!fused.weights.empty()) {
     const Tensor& weight = graph.tensor(fused.weights.front());
     if (size_of(weight.dtype).value() > compute) bytes = size_of(precision.vector).value();
+    if (const auto own = own_operands(precision, weight)) bytes = size_of(*own).value();
   }
   return std::floor(kBitsPerByte * bytes);  // without scales
 }

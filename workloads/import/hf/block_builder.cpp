@@ -3,6 +3,8 @@
 #include <utility>
 
 #include "model/base/errors.hpp"
+#include "model/base/text.hpp"
+#include "workloads/import/hf/stored_formats.hpp"
 
 namespace foretell {
 
@@ -22,6 +24,13 @@ TensorId BlockBuilder::weight(const std::string& name, const Shape& shape) {
   }
   const TensorId id = graph_.add_weight(full_name, shape, DType::kFp32);
   weights_.emplace(full_name, id);
+  constexpr std::string_view kMatrix = ".weight";
+  const bool is_stated = checkpoint_ != nullptr && ends_with(name, kMatrix) &&
+                         (layer_ != kNoId || weight_scope_ == "head");
+  if (is_stated) {
+    store_as_stated(*checkpoint_, layer_, name.substr(0, name.size() - kMatrix.size()), id,
+                    &graph_);
+  }
   return id;
 }
 

@@ -19,6 +19,9 @@ class BlockBuilder {
   void enter(std::string scope, std::string weight_scope, std::int32_t layer);
   void enter(const std::string& scope) { enter(scope, scope, kNoId); }
 
+  // Weights of layers and of the head take the types that this states, which must outlive it.
+  void store_as(const CheckpointFormat& checkpoint) { checkpoint_ = &checkpoint; }
+
   Graph& graph() { return graph_; }
   const Shape& shape(TensorId id) const { return graph_.tensor(id).shape; }
 
@@ -66,6 +69,7 @@ class BlockBuilder {
   std::string scope_;
   std::string weight_scope_;
   std::int32_t layer_ = kNoId;
+  const CheckpointFormat* checkpoint_ = nullptr;
   int ranks_ = 1;
   std::int64_t spread_tokens_ = 0;  // 0: every core has all
   std::map<std::string, TensorId> weights_;

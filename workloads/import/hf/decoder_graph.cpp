@@ -20,6 +20,7 @@ class DecoderBuilder {
   DecoderBuilder(const ModelConfig& config, const Binding& binding)
       : config_(config), binding_(binding), block_(config.name) {
     block_.set_ranks(binding.tensor_parallel);
+    block_.store_as(config.checkpoint);
     if (binding.sequence_parallel) block_.spread_tokens(binding.seq_len);
   }
 

@@ -146,15 +146,32 @@ struct LayerPart {
   LayerForm form = LayerForm::kPreNorm;
 };
 
-// Which weights a checkpoint stores in its narrow format.
-struct CheckpointFormat {
-  std::string dtype;  // a precision policy that runs it as published; "": not stated
-  std::string name;   // for people: "FP8, blocks of 128x128"
-  bool experts_only = false;
-  bool block_scales = false;      // of FP8: each 128 x 128 weights have one of their own
-  bool attention = true;          // projections of attention, too
-  bool attention_output = false;  // of them, that of the result, though not the others
+// A format of weights.
+struct WeightFormat {
+  std::string dtype;          // a precision policy that runs it as published; "": 16 bits
+  std::string name;           // for people: "FP8 in blocks of 128 x 128"
+  bool block_scales = false;  // of FP8: each 128 x 128 weights have one of their own
+  bool operator==(const WeightFormat& other) const {
+    return dtype == other.dtype && name == other.name;
+  }
+};
+
+// What a file says of the modules that a pattern is about: a name or some of its parts in a row
+// ("lm_head", "model.layers.3.mlp", "self_attn"), with * for any text, or "re:" and a regular
+// expression for the whole name, or a class ("Linear": every matrix of a layer).
+struct FormatRule {
+  std::string pattern;
+  WeightFormat format;
+};
+
+// How a checkpoint stores its weights: most of them, or those of the experts, as the base says.
+struct CheckpointFormat : WeightFormat {
+  std::vector<FormatRule> rules;  // the first that is about a matrix counts; none: 16 bits
   bool fp8_cache = false;
+  // What follows for a decoder (stored_formats.hpp): for each layer and, last, for the head, the
+  // place among `formats` of every matrix of matrices(). `formats` begins with that of 16 bits.
+  std::vector<WeightFormat> formats;
+  std::vector<std::vector<std::uint8_t>> placed;
 };
 
 // One of the matrices that make tokens of the decoder from patches.

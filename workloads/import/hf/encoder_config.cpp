@@ -1,5 +1,7 @@
 // config.json of the encoders. Field names and defaults are those of the transformers
 // library; a default is used only where the published files of these networks leave the field out.
+#include <algorithm>
+
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
 #include "workloads/import/hf/config_readers.hpp"
@@ -27,15 +29,28 @@ void read_sizes(JsonFields& fields, ModelConfig* config) {
   config->max_seq_len = fields.size("max_position_embeddings", kMaxPositions);
 }
 
-void read_bert_sizes(JsonFields& fields, ModelConfig* config) {
-  read_sizes(fields, config);
+// Positions of the kind that the file states, `other` or a table.
+void read_position_kind(JsonFields& fields, ModelConfig* config, const std::string& other,
+                        Positions kind) {
   config->positions = config->max_seq_len;
+  const std::string stated = fields.text_or("position_embedding_type", "absolute");
+  if (stated == "absolute") return;
+  if (stated == other) {
+    config->position_kind = kind;
+    config->positions = 0;
+    return;
+  }
+  fields.problem(
+      "position_embedding_type",
+      "only 'absolute' " + (other.empty() ? "" : "and '" + other + "' ") + "can be imported");
+}
+
+void read_bert_sizes(JsonFields& fields, ModelConfig* config, const std::string& positions = "",
+                     Positions kind = Positions::kLearned) {
+  read_sizes(fields, config);
+  read_position_kind(fields, config, positions, kind);
   config->token_types = fields.count_or("type_vocab_size", kMaxVocab, 2);
   config->activation = read_activation(fields, "hidden_act");
-  if (fields.has("position_embedding_type") &&
-      fields.text("position_embedding_type") != "absolute") {
-    fields.problem("position_embedding_type", "only 'absolute' can be imported");
-  }
   if (fields.flag_or("is_decoder", false))
     fields.problem("is_decoder", "only false can be imported");
 }
@@ -51,13 +66,57 @@ void read_bert(JsonFields& fields, ModelConfig* config) {
       config->head == Head::kMaskedLm ? config->activation : Activation::kTanh;
 }
 
+// Jina's BERT (arXiv 2310.19923): scores that fall with the distance, and a gate.
+void read_jina(JsonFields& fields, ModelConfig* config) {
+  read_bert_sizes(fields, config, "alibi", Positions::kAlibi);
+  read_labels(fields, config);
+  const std::string form = fields.text_or("feed_forward_type", "original");
+  const std::vector<std::string> forms = {"original", "geglu", "reglu"};
+  if (std::find(forms.begin(), forms.end(), form) == forms.end()) {
+    fields.problem("feed_forward_type",
+                   unknown_name("kind of feed-forward network", form, forms).what());
+  }
+  config->gated_ffn = form != "original";
+  config->ffn_input_bias = !config->gated_ffn;
+  if (form == "geglu") config->activation = Activation::kGelu;
+  if (form == "reglu") config->activation = Activation::kRelu;
+  // Its later code, which files name by what it norms.
+  const JsonFields code = fields.part("auto_map");
+  for (const std::string& name : code.names()) {
+    JsonFields copy = code;
+    if (copy.is_text(name) && copy.text(name).find("-qk-") != std::string::npos)
+      config->qk_norm = true;
+  }
+  config->head_activation =
+      config->head == Head::kMaskedLm ? config->activation : Activation::kTanh;
+}
+
+// Low-rank matrices of each task beside every matrix and table (Jina v3, arXiv 2409.10173). Engines
+// add those of a task to the matrices once; those of all tasks are stored.
+void read_adapters(JsonFields& fields, ModelConfig* config) {
+  const auto tasks = static_cast<std::int64_t>(fields.texts("lora_adaptations").size());
+  if (tasks == 0) return;
+  const std::int64_t rank = fields.size_or("lora_rank", kMaxWidth, 4);
+  const auto beside = [rank](std::int64_t in, std::int64_t out) { return rank * (in + out); };
+  const std::int64_t width = config->hidden;
+  const std::int64_t layer =
+      beside(width, 3 * width) + beside(width, width) + 2 * beside(width, config->intermediate);
+  const std::int64_t tables = beside(config->vocab, width) +
+                              (config->token_types > 0 ? beside(config->token_types, width) : 0);
+  const std::int64_t pooler = config->head == Head::kPooler ? beside(width, width) : 0;
+  config->adapters = tasks * (config->layers * layer + tables + pooler);
+  config->notes.push_back("lora_adaptations: the matrices of one of " + std::to_string(tasks) +
+                          " tasks are taken as added to the others; all are stored");
+}
+
 // RoBERTa, CamemBERT, XLM-RoBERTa: positions start after the padding index.
 void read_roberta(JsonFields& fields, ModelConfig* config) {
-  read_bert_sizes(fields, config);
+  read_bert_sizes(fields, config, "rotary", Positions::kRotary);
   read_labels(fields, config);
+  read_adapters(fields, config);
   config->head_activation = config->head == Head::kMaskedLm ? Activation::kGelu : Activation::kTanh;
   const std::int64_t reserved = fields.count_or("pad_token_id", kMaxPositions, 1) + 1;
-  config->max_seq_len = config->positions - reserved;
+  config->max_seq_len -= reserved;
   if (config->max_seq_len < 1) {
     fields.problem("max_position_embeddings", "must be above " + std::to_string(reserved) +
                                                   ": that many positions are reserved for padding");
@@ -286,11 +345,14 @@ std::vector<ModelType> encoder_model_types() {
   const HeadName discriminator{"ForPreTraining", Head::kDiscriminator};
   std::vector<HeadName> electra_heads = encoder_heads(Head::kNone);
   electra_heads.push_back(discriminator);
+  std::vector<HeadName> xlm_heads = encoder_heads(Head::kPooler);
+  xlm_heads.push_back({"LoRA", Head::kPooler});  // Jina v3
   return {
       {"bert", "Bert", encoder_heads(Head::kPooler), read_bert, true},
       {"roberta", "Roberta", encoder_heads(Head::kPooler), read_roberta, true},
       {"camembert", "Camembert", encoder_heads(Head::kPooler), read_roberta, true},
-      {"xlm-roberta", "XLMRoberta", encoder_heads(Head::kPooler), read_roberta, true},
+      {"xlm-roberta", "XLMRoberta", xlm_heads, read_roberta, true},
+      {"jina_bert", "JinaBert", encoder_heads(Head::kPooler), read_jina, true},
       {"distilbert", "DistilBert", encoder_heads(Head::kNone), read_distilbert, true},
       {"albert", "Albert", encoder_heads(Head::kPooler), read_albert, true},
       {"electra", "Electra", electra_heads, read_electra, true},

@@ -99,15 +99,21 @@ TensorId encoder_layer(BlockBuilder* block, TensorId x, const EncoderInputs& inp
     return block->split_heads(
         name, block->linear(name, x, config.hidden, config.qkv_bias && biased), config.heads);
   };
+  const auto of_scores = [&](const std::string& name, bool biased = true) {
+    if (!config.qk_norm) return project(name, biased);
+    const TensorId y = block->linear(name, x, config.hidden, config.qkv_bias && biased);
+    return block->split_heads(name, block->layer_norm(name + ".norm", y), config.heads);
+  };
   const auto rotated = [&](const std::string& name, TensorId heads) {
     if (config.position_kind != Positions::kRotary) return heads;
     return block->op(name + ".rotate", "Rope", {heads, inputs.positions},
                      {{"dim", config.rotary_dim}});
   };
-  const TensorId q = rotated("attention.query", project("attention.query"));
-  const TensorId k = rotated("attention.key", project("attention.key", config.key_bias));
+  const TensorId q = rotated("attention.query", of_scores("attention.query"));
+  const TensorId k = rotated("attention.key", of_scores("attention.key", config.key_bias));
   const TensorId v = project("attention.value");
   ScoreRule rule = added_mask(inputs.mask);
+  rule.alibi = config.position_kind == Positions::kAlibi;
   rule.bias = inputs.places == kNoId ? inputs.bias : place_scores(block, inputs, q, k, config);
   const TensorId context = attend(block, "attention", q, k, v, rule);
   const TensorId attended =
@@ -277,6 +283,7 @@ Graph build_encoder(const ModelConfig& config, const Binding& binding) {
   BlockBuilder block(config.name);
   EncoderInputs inputs = add_encoder_inputs(&block.graph(), config, binding);
   TensorId x = encoder_embeddings(&block, inputs, config);
+  if (config.adapters > 0) block.graph().add_weight("adapters", {config.adapters}, DType::kFp32);
   const TensorId embedded = x;
   add_distances(&block, config, &inputs);
   for (std::int64_t i = 0; i < config.layers; ++i) {

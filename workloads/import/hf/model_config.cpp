@@ -96,7 +96,13 @@ const ModelType& choose_type(JsonFields& fields, const std::string& file,
   }
   const std::string name = fields.text("model_type");
   fields.check();
-  if (const ModelType* type = find_type(name)) return *type;
+  if (const ModelType* type = find_type(name)) {
+    // "JinaBertModel" of "bert": a network of its own with the model_type of what it began as.
+    const ModelType* own = type_of_architecture(architecture);
+    const bool is_variant = own != nullptr && own->class_prefix != type->class_prefix &&
+                            own->class_prefix == "Jina" + std::string(type->class_prefix);
+    return is_variant ? *own : *type;
+  }
   if (const ModelType* type = type_of_decoder(architecture)) return *type;
   check_missing(name, file);
   const std::string nearest = nearest_name(name, supported_model_types());

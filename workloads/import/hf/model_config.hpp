@@ -223,6 +223,7 @@ struct ModelConfig {
   // Of layers with a window, one in this many, the first included, sees all tokens; 0: no windows.
   std::int64_t all_tokens_every = 0;
   bool shared_layers = false;  // one set of weights for all blocks (ALBERT)
+  std::int64_t adapters = 0;   // parameters of low-rank matrices that are stored beside the others
   DisentangledConfig disentangled;
 
   // Decoders.
@@ -237,7 +238,7 @@ struct ModelConfig {
   bool ffn_bias = true;
   bool ffn_input_bias = true;  // of its first matrices, where ffn_bias is on (encoders)
   bool head_bias = false;      // of the vocabulary logits
-  bool qk_norm = false;        // queries and keys are normalised per head
+  bool qk_norm = false;        // queries and keys are normalised, of decoders per head
   bool gated_ffn = false;      // activation(gate) * up instead of activation(up)
   bool embedding_norm = false;
   std::int64_t experts = 0;  // feed-forward networks per block; 0: one, without routing

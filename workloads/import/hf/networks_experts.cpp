@@ -301,7 +301,7 @@ void read_step(JsonFields& fields, ModelConfig* config) {
   }
   reader.read_windows(no_layer, 1);
   read_step_heads(reader);
-  if (!fields.is_list("partial_rotary_factor")) reader.read_rotation();
+  reader.read_rotation();
   FeedForwardPart part = reader.experts({{"num_experts", "moe_num_experts"},
                                          {"num_experts_per_tok", "moe_top_k"},
                                          {"moe_intermediate_size"}});

@@ -6,6 +6,7 @@
 
 #include "model/base/errors.hpp"
 #include "workloads/import/hf/network_facts.hpp"
+#include "workloads/import/hf/stored_formats.hpp"
 #include "workloads/import/workload.hpp"
 
 namespace foretell {
@@ -169,7 +170,8 @@ TEST(Networks, FormatsOfWeightsAreRead) {
   EXPECT_FALSE(read_network(with(kDeepSeek, "[128, 128]", "[1, 32]")).checkpoint.block_scales);
   const ModelConfig mxfp4 = read_network(kGptOss);
   EXPECT_EQ(mxfp4.checkpoint.dtype, "mxfp4-weights");
-  EXPECT_FALSE(mxfp4.checkpoint.attention);
+  EXPECT_EQ(stored_text(mxfp4.checkpoint),
+            "MXFP4 in routed experts; 16 bits in attention, attention outputs");
   EXPECT_THAT(error_of_network(with(kGptOss, "mxfp4", "sparta")),
               HasSubstr("unknown quantisation 'sparta'"));
   EXPECT_EQ(read_network(with(kDeepSeek, "\"num_nextn_predict_layers\": 1",
@@ -275,9 +277,50 @@ TEST(Networks, ProjectionsThatAFileNamesOneByOneStayWide) {
   using ::testing::IsEmpty;
   EXPECT_THAT(narrow_projections(R"("lm_head", "model.layers.*.self_attn*")"), IsEmpty());
   EXPECT_THAT(narrow_projections(R"("model.layers.*.self_attn.q_a_proj",
-      "model.layers.*.self_attn.q_b_proj", "model.layers.*.self_attn.kv_b_proj")"),
+      "model.layers.*.self_attn.q_b_proj", "model.layers.*.self_attn.kv_a_proj_with_mqa",
+      "model.layers.*.self_attn.kv_b_proj")"),
               ElementsAre("attention.output.weight"));
   EXPECT_GT(narrow_projections(R"("lm_head")").size(), 3U);
+}
+
+// The columns of a head that are rotated, by layer.
+std::vector<std::int64_t> rotated_columns(const std::string& text) {
+  std::vector<std::int64_t> columns;
+  for (const LayerPart& part : read_network(text).parts_of_decoder.layers)
+    columns.push_back(part.mixer.rotary_dim);
+  return columns;
+}
+
+TEST(Networks, KindsOfLayersRotateSharesOfTheirOwn) {
+  using ::testing::ElementsAre;
+  const std::string sizes = R"("hidden_size": 64, "num_hidden_layers": 3, "num_attention_heads": 4,
+    "num_key_value_heads": 2, "head_dim": 32, "vocab_size": 100, "intermediate_size": 128,
+    "sliding_window": 16, "layer_types": ["sliding_attention", "full_attention",
+    "sliding_attention"], )";
+  const std::string kinds = R"("rope_parameters": {"full_attention": {"rope_type": "proportional",
+    "partial_rotary_factor": 0.25}, "sliding_attention": {"rope_type": "default"}}})";
+  EXPECT_THAT(
+      rotated_columns(R"({"model_type": "gemma4_text", "global_head_dim": 64, )" + sizes + kinds),
+      ElementsAre(32, 16, 32));
+  const std::string experts = R"("num_experts": 4, "num_experts_per_tok": 2,
+    "moe_intermediate_size": 32, )";
+  EXPECT_THAT(rotated_columns(R"({"model_type": "laguna", )" + sizes + experts +
+                              R"("partial_rotary_factor": 0.5, "swa_rope_parameters": {"rope_type":
+                              "default", "partial_rotary_factor": 1.0}})"),
+              ElementsAre(32, 16, 32));
+  const std::string step = R"({"model_type": "step3p5", "num_attention_groups": 2, )" + sizes +
+                           experts + R"("partial_rotary_factors": [1.0, 0.5, 1.0]})";
+  EXPECT_THAT(rotated_columns(step), ElementsAre(32, 16, 32));
+  EXPECT_THAT(error_of_network(with(step, "[1.0, 0.5, 1.0]", "[1.0, 0.5]")),
+              HasSubstr("partial_rotary_factors: contradiction: names 2 layers"));
+  EXPECT_THAT(error_of_network(with(step, "[1.0, 0.5, 1.0]", "[1.0, 0, 1.0]")),
+              HasSubstr("must be above 0"));
+  // Without words, windows say the kind: of six layers the last sees all.
+  const std::string pattern = R"({"model_type": "gemma3_text", "hidden_size": 64,
+    "num_hidden_layers": 6, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 32,
+    "vocab_size": 100, "intermediate_size": 128, "sliding_window": 16, )" +
+                              kinds;
+  EXPECT_THAT(rotated_columns(pattern), ElementsAre(32, 32, 32, 32, 32, 8));
 }
 
 TEST(Networks, SayWhatIsWrong) {

@@ -9,16 +9,6 @@
 namespace foretell {
 namespace {
 
-bool keeps_attention(const PartsContext& context) {
-  const CheckpointFormat& format = context.config->checkpoint;
-  return format.experts_only || !format.attention;
-}
-
-// The projection of its result.
-bool keeps_output(const PartsContext& context) {
-  return keeps_attention(context) && !context.config->checkpoint.attention_output;
-}
-
 struct Read {
   TensorId q = kNoId;
   TensorId k = kNoId;
@@ -81,14 +71,13 @@ void keep_wide(Graph& graph, TensorId cache) {
 TensorId choose_keys(PartsContext& context, TensorId source, TensorId x, const IndexerPart& indexer,
                      std::int64_t rows) {
   BlockBuilder& block = *context.block;
-  const bool kept = keeps_attention(context);
   const Shape in = block.shape(x);
   const TensorId q = context.reshaped(
       "indexer.heads",
-      context.linear("indexer.query", source, indexer.heads * indexer.head_dim, false, kept),
+      context.linear("indexer.query", source, indexer.heads * indexer.head_dim, false),
       {in[0], in[1], indexer.heads, indexer.head_dim});
-  TensorId k = context.norm("indexer.key.norm",
-                            context.linear("indexer.key", x, indexer.head_dim, false, kept));
+  TensorId k =
+      context.norm("indexer.key.norm", context.linear("indexer.key", x, indexer.head_dim, false));
   if (context.has_cache()) {
     k = context.reshaped("indexer.key.row", k, {in[0], 1, in[1], indexer.head_dim});
     const TensorId cache = context.cached("indexer.key_cache", k, rows);
@@ -164,9 +153,8 @@ PartsContext::Cache keys_and_values(PartsContext& context, TensorId x, const Mix
       return known->second;
     }
   }
-  const bool kept = keeps_attention(context);
   const auto project = [&](const std::string& name, std::int64_t columns) {
-    const TensorId y = context.linear(name, x, part.kv_heads * columns, part.qkv_bias, kept);
+    const TensorId y = context.linear(name, x, part.kv_heads * columns, part.qkv_bias);
     return context.adapted(name, x, y, part.adapter_rank);
   };
   TensorId k = normed != kNoId ? normed : project("attention.key", part.head_dim);
@@ -191,18 +179,16 @@ PartsContext::Cache keys_and_values(PartsContext& context, TensorId x, const Mix
 
 TensorId mix_grouped(PartsContext& context, TensorId x, const MixerPart& part) {
   BlockBuilder& block = *context.block;
-  const bool kept = keeps_attention(context);
   TensorId source = x;
   if (part.query_rank > 0) {
     source = context.norm("attention.query_a.norm",
-                          context.linear("attention.query_a", x, part.query_rank, false, kept));
+                          context.linear("attention.query_a", x, part.query_rank, false));
   }
-  TensorId q =
-      context.linear("attention.query", source, part.heads * part.head_dim, part.qkv_bias, kept);
+  TensorId q = context.linear("attention.query", source, part.heads * part.head_dim, part.qkv_bias);
   q = context.adapted("attention.query", x, q, part.adapter_rank);
   TensorId k = kNoId;
   if (norms_over_ranks(context, part)) {
-    k = context.linear("attention.key", x, part.kv_heads * part.head_dim, part.qkv_bias, kept);
+    k = context.linear("attention.key", x, part.kv_heads * part.head_dim, part.qkv_bias);
     normalise_over_ranks(context, q, k);
   } else if (part.head_norm == HeadNorm::kWhole) {
     q = context.norm("attention.query.norm", q);
@@ -220,8 +206,7 @@ TensorId mix_grouped(PartsContext& context, TensorId x, const MixerPart& part) {
     if (read.choice != kNoId) read.selected = part.indexer.top_k * part.indexer.block;
   }
   const TensorId result = context.gated("attention", attend_with(context, read, part), x, part);
-  return context.row_linear("attention.output", result, context.config->hidden, part.output_bias,
-                            keeps_output(context));
+  return context.row_linear("attention.output", result, context.config->hidden, part.output_bias);
 }
 
 // A matrix per head: x [B, h, S, in] -> [B, h, S, out]. Such weights are not quantised.
@@ -239,16 +224,15 @@ struct LatentQuery {
 };
 
 LatentQuery latent_query(PartsContext& context, TensorId x, const MixerPart& part) {
-  const bool kept = keeps_attention(context);
   LatentQuery query;
   query.low = x;
   if (part.query_rank > 0) {
     query.low = context.norm("attention.query_a.norm",
-                             context.linear("attention.query_a", x, part.query_rank, false, kept));
+                             context.linear("attention.query_a", x, part.query_rank, false));
   }
   const TensorId all = context.block->split_heads(
       "attention.query_b",
-      context.linear("attention.query_b", query.low, part.heads * part.head_dim, false, kept),
+      context.linear("attention.query_b", query.low, part.heads * part.head_dim, false),
       part.heads);
   query.plain =
       context.split("attention.query.parts", all, {part.head_dim - part.rope_dim, part.rope_dim});
@@ -280,8 +264,7 @@ TensorId expanded(PartsContext& context, const LatentQuery& query, TensorId late
   const std::int64_t plain = part.head_dim - part.rope_dim;
   const TensorId both = block.split_heads(
       "attention.key_value",
-      context.linear("attention.key_value", latents, part.heads * (plain + part.value_dim), false,
-                     keeps_attention(context)),
+      context.linear("attention.key_value", latents, part.heads * (plain + part.value_dim), false),
       part.heads);
   const TensorId pieces = context.split("attention.key_value.parts", both, {plain, part.value_dim});
   const Shape in = block.shape(pieces);
@@ -312,10 +295,9 @@ TensorId expanded_cache(PartsContext& context, const LatentQuery& query, TensorI
 
 TensorId mix_latent(PartsContext& context, TensorId x, const MixerPart& part) {
   BlockBuilder& block = *context.block;
-  const bool kept = keeps_attention(context);
   const LatentQuery query = latent_query(context, x, part);
   const TensorId low =
-      context.linear("attention.key_value_a", x, part.kv_rank + part.rope_dim, false, kept);
+      context.linear("attention.key_value_a", x, part.kv_rank + part.rope_dim, false);
   const TensorId pieces =
       context.split("attention.key_value_a.parts", low, {part.kv_rank, part.rope_dim});
   const TensorId latents = context.norm("attention.latent.norm", pieces);
@@ -351,7 +333,7 @@ TensorId mix_latent(PartsContext& context, TensorId x, const MixerPart& part) {
     result = expanded(context, query, latents, rope, read, part);
   }
   return context.row_linear("attention.output", context.gated("attention", result, x, part),
-                            context.config->hidden, part.output_bias, keeps_output(context));
+                            context.config->hidden, part.output_bias);
 }
 
 // Tokens of which `ratio` become one entry; with overlap, each is part of two.
@@ -360,9 +342,8 @@ TensorId compressed_keys(PartsContext& context, const std::string& name, TensorI
   constexpr std::int64_t kOverlapping = 4;  // ratios up to this overlap
   const std::int64_t copies = part.ratio <= kOverlapping ? 2 : 1;
   const Shape in = context.block->shape(x);
-  const bool kept = keeps_attention(context);
-  const TensorId values = context.linear(name + ".values", x, copies * columns, false, kept);
-  const TensorId scores = context.linear(name + ".scores", x, copies * columns, false, kept);
+  const TensorId values = context.linear(name + ".values", x, copies * columns, false);
+  const TensorId scores = context.linear(name + ".scores", x, copies * columns, false);
   const TensorId state = context.own_state(
       name + ".pending", {in[0], copies * part.ratio, 2 * copies * columns}, DType::kFp32);
   const TensorId entries =
@@ -378,24 +359,21 @@ TensorId compressed_keys(PartsContext& context, const std::string& name, TensorI
 
 TensorId mix_compressed(PartsContext& context, TensorId x, const MixerPart& part) {
   BlockBuilder& block = *context.block;
-  const bool kept = keeps_attention(context);
   const Shape in = block.shape(x);
-  const TensorId low =
-      context.norm("attention.query_a.norm",
-                   context.linear("attention.query_a", x, part.query_rank, false, kept));
+  const TensorId low = context.norm("attention.query_a.norm",
+                                    context.linear("attention.query_a", x, part.query_rank, false));
   Read read;
   read.q = context.rotated(
       "attention.query.rotate",
-      block.split_heads(
-          "attention.query_b",
-          context.linear("attention.query_b", low, part.heads * part.head_dim, false, kept),
-          part.heads),
+      block.split_heads("attention.query_b",
+                        context.linear("attention.query_b", low, part.heads * part.head_dim, false),
+                        part.heads),
       part.rotary_dim);
   const TensorId fresh = context.rotated(
       "attention.key.rotate",
       context.reshaped("attention.key.row",
                        context.norm("attention.key.norm",
-                                    context.linear("attention.key", x, part.head_dim, false, kept)),
+                                    context.linear("attention.key", x, part.head_dim, false)),
                        {in[0], 1, in[1], part.head_dim}),
       part.rotary_dim);
   read.k = fresh;
@@ -413,11 +391,10 @@ TensorId mix_compressed(PartsContext& context, TensorId x, const MixerPart& part
     if (chooses) {
       const TensorId keys =
           compressed_keys(context, "indexer.compressed", x, part.indexer.head_dim, part);
-      const TensorId q =
-          context.reshaped("indexer.heads",
-                           context.linear("indexer.query", low,
-                                          part.indexer.heads * part.indexer.head_dim, false, kept),
-                           {in[0], in[1], part.indexer.heads, part.indexer.head_dim});
+      const TensorId q = context.reshaped(
+          "indexer.heads",
+          context.linear("indexer.query", low, part.indexer.heads * part.indexer.head_dim, false),
+          {in[0], in[1], part.indexer.heads, part.indexer.head_dim});
       const TensorId weights =
           context.linear("indexer.weights", x, part.indexer.heads, false, true);
       const TensorId rows = context.reshaped("indexer.keys", keys,
@@ -437,7 +414,7 @@ TensorId mix_compressed(PartsContext& context, TensorId x, const MixerPart& part
   const TensorId groups = block.split_heads("attention.groups", result, part.output_groups);
   const TensorId narrow = block.merge_heads(
       "attention.output_a", per_head(context, "attention.output_a", groups, part.output_rank));
-  return context.row_linear("attention.output_b", narrow, context.config->hidden, false, kept);
+  return context.row_linear("attention.output_b", narrow, context.config->hidden, false);
 }
 
 }  // namespace

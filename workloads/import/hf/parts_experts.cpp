@@ -10,8 +10,6 @@
 namespace foretell {
 namespace {
 
-bool keeps_dense(const PartsContext& context) { return context.config->checkpoint.experts_only; }
-
 TensorId activated(BlockBuilder& block, const std::string& name, TensorId x,
                    const std::string& function) {
   if (function == "relu" || function == "relu2" || function == "sqrelu")
@@ -40,7 +38,6 @@ TensorId without_small(BlockBuilder& block, const std::string& name, TensorId x)
 TensorId dense(PartsContext& context, const std::string& name, TensorId x, std::int64_t width,
                const FeedForwardPart& part) {
   BlockBuilder& block = *context.block;
-  const bool kept = keeps_dense(context);
   const bool bias = part.bias && part.kind == FeedForwardKind::kDense;
   TensorId wide = kNoId;
   if (part.gated) {
@@ -49,7 +46,7 @@ TensorId dense(PartsContext& context, const std::string& name, TensorId x, std::
                              : context.linear(name + ".adapter_a" + context.adapter, x,
                                               part.adapter_rank, false, true);
     const auto product = [&](const std::string& which) {
-      const TensorId y = context.linear(name + which, x, width, bias, kept);
+      const TensorId y = context.linear(name + which, x, width, bias);
       if (low == kNoId) return y;
       const TensorId more =
           context.linear(name + which + ".adapter_b" + context.adapter, low, width, false, true);
@@ -60,10 +57,10 @@ TensorId dense(PartsContext& context, const std::string& name, TensorId x, std::
     gate = activated(block, name + ".activation", gate, part.activation);
     wide = block.op(name + ".gated", "Mul", {gate, product(".up")});
   } else {
-    wide = activated(block, name + ".activation",
-                     context.linear(name + ".up", x, width, bias, kept), part.activation);
+    wide = activated(block, name + ".activation", context.linear(name + ".up", x, width, bias),
+                     part.activation);
   }
-  return context.linear(name + ".output", wide, context.config->hidden, false, kept);
+  return context.linear(name + ".output", wide, context.config->hidden, false);
 }
 
 struct Routed {
@@ -176,12 +173,11 @@ TensorId experts(PartsContext& context, TensorId x, FeedForwardPart part, Tensor
   const Routed routed = part.idle_experts > 0 ? working(block, chosen, &part) : chosen;
   const bool narrow = part.expert_hidden != context.config->hidden;
   TensorId in = x;
-  if (narrow) in = context.linear("ffn.narrow", x, part.expert_hidden, false, keeps_dense(context));
+  if (narrow) in = context.linear("ffn.narrow", x, part.expert_hidden, false);
   const bool exchanges = context.binding->attention_data_parallel > 1;
   TensorId sum = exchanges ? exchanged_experts(context, in, routed, part)
                            : expert_layer(context, in, routed, part);
-  if (narrow)
-    sum = context.linear("ffn.widen", sum, context.config->hidden, false, keeps_dense(context));
+  if (narrow) sum = context.linear("ffn.widen", sum, context.config->hidden, false);
   if (part.shared_intermediate > 0)
     sum = block.op("ffn.sum", "Add", {sum, shared_experts(context, x, part)});
   if (part.dense_beside) {

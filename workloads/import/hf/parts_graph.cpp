@@ -26,12 +26,9 @@ TensorId PartsContext::linear(const std::string& name, TensorId x, std::int64_t 
   return y;
 }
 
-TensorId PartsContext::row_linear(const std::string& name, TensorId x, std::int64_t out, bool bias,
-                                  bool is_kept) const {
-  const std::int64_t in = block->shape(x).back();
-  const TensorId y = block->row_parallel_linear(name, x, out, bias);
-  if (is_kept) block->graph().keep(block->weight(name + ".weight", {in, out}));
-  return y;
+TensorId PartsContext::row_linear(const std::string& name, TensorId x, std::int64_t out,
+                                  bool bias) const {
+  return block->row_parallel_linear(name, x, out, bias);
 }
 
 TensorId PartsContext::joined(const std::string& name, TensorId a, TensorId b,
@@ -79,9 +76,9 @@ TensorId PartsContext::own_state(const std::string& name, const Shape& shape, DT
 TensorId PartsContext::gated(const std::string& name, TensorId result, TensorId x,
                              const MixerPart& part) const {
   if (part.gate_columns == 0) return result;
-  const TensorId gate = block->op(name + ".gate.sigmoid", "Sigmoid",
-                                  {linear(name + ".gate", x, part.heads * part.gate_columns, false,
-                                          !config->checkpoint.attention)});
+  const TensorId gate =
+      block->op(name + ".gate.sigmoid", "Sigmoid",
+                {linear(name + ".gate", x, part.heads * part.gate_columns, false)});
   const Shape shape = block->shape(result);
   if (part.gate_columns == part.value_dim) return block->op(name + ".gated", "Mul", {result, gate});
   const Shape heads{shape[0], shape[1], part.heads, shape[2] / part.heads};
@@ -108,6 +105,7 @@ class PartsBuilder {
   PartsBuilder(const ModelConfig& config, const Binding& binding)
       : config_(config), parts_(config.parts_of_decoder), binding_(binding), block_(config.name) {
     block_.set_ranks(binding.tensor_parallel);
+    block_.store_as(config.checkpoint);
     if (binding.sequence_parallel) block_.spread_tokens(binding.seq_len);
     context_.block = &block_;
     context_.config = &config_;
@@ -372,10 +370,8 @@ class PartsBuilder {
 
   TensorId logits(TensorId x) {
     block_.enter("head");
-    if (!config_.tied_embeddings) {
-      return context_.linear("decoder", x, config_.vocab, config_.head_bias,
-                             !config_.checkpoint.dtype.empty());
-    }
+    if (!config_.tied_embeddings)
+      return context_.linear("decoder", x, config_.vocab, config_.head_bias);
     return block_.tied_logits(x, config_.vocab, config_.embedding);
   }
 

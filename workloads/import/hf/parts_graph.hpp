@@ -39,11 +39,10 @@ struct PartsContext {
   std::int64_t batch() const;  // sequences of this rank
   bool reads_cache() const;
   bool has_cache() const { return binding->phase != Phase::kForward; }
-  // x times a weight, which stays in its wide type where `is_kept`.
+  // x times a weight, which stays in its wide type where `is_kept`, whatever the checkpoint says.
   TensorId linear(const std::string& name, TensorId x, std::int64_t out, bool bias,
-                  bool is_kept) const;
-  TensorId row_linear(const std::string& name, TensorId x, std::int64_t out, bool bias,
-                      bool is_kept) const;
+                  bool is_kept = false) const;
+  TensorId row_linear(const std::string& name, TensorId x, std::int64_t out, bool bias) const;
   // a and b along the last axis, and the pieces of x.
   TensorId joined(const std::string& name, TensorId a, TensorId b, std::int64_t axis) const;
   TensorId split(const std::string& name, TensorId x, const Shape& sizes) const;

@@ -12,10 +12,7 @@ namespace {
 class LinearMixer {
  public:
   LinearMixer(PartsContext& context, const MixerPart& part, TensorId x)
-      : context_(context), block_(*context.block), part_(part), x_(x), in_(block_.shape(x)) {
-    const CheckpointFormat& format = context.config->checkpoint;
-    kept_ = format.experts_only || !format.attention;
-  }
+      : context_(context), block_(*context.block), part_(part), x_(x), in_(block_.shape(x)) {}
 
   TensorId run() {
     if (part_.function == "rwkv7") return rwkv();
@@ -32,7 +29,7 @@ class LinearMixer {
   std::int64_t value_columns() const { return part_.heads * part_.value_dim; }
 
   TensorId linear(const std::string& name, TensorId x, std::int64_t out) {
-    return context_.linear("mixer." + name, x, out, false, kept_);
+    return context_.linear("mixer." + name, x, out, false);
   }
 
   // Two narrow matrices, or a wide one.
@@ -90,7 +87,7 @@ class LinearMixer {
     }
     const TensorId open = block_.op("mixer.gate.silu", "Silu", {gate});
     return context_.row_linear("mixer.output", block_.op("mixer.gated", "Mul", {result, open}),
-                               context_.config->hidden, part_.output_bias, kept_);
+                               context_.config->hidden, part_.output_bias);
   }
 
   TensorId gated_delta() {
@@ -113,7 +110,7 @@ class LinearMixer {
     const std::int64_t values = value_columns();
     const std::int64_t conv = values + 2 * keys;
     const TensorId all =
-        context_.linear("mixer.input", x_, values + conv + part_.heads, part_.output_bias, kept_);
+        context_.linear("mixer.input", x_, values + conv + part_.heads, part_.output_bias);
     const TensorId pieces = context_.split("mixer.pieces", all, {values, conv, part_.heads});
     const TensorId parts =
         context_.split("mixer.parts", convolved(pieces + 1), {values, keys, keys});
@@ -127,15 +124,14 @@ class LinearMixer {
   TensorId selective() {
     const std::int64_t channels = value_columns();
     const std::int64_t state = part_.head_dim;
-    const TensorId both =
-        context_.linear("mixer.input", x_, 2 * channels, part_.output_bias, kept_);
+    const TensorId both = context_.linear("mixer.input", x_, 2 * channels, part_.output_bias);
     const TensorId pieces = context_.split("mixer.pieces", both, {channels, channels});
     const TensorId active = convolved(pieces);
     // Its rows are spread over the ranks, as the channels are.
     const TensorId made =
-        context_.row_linear("mixer.selection", active, part_.decay_rank + 2 * state, false, kept_);
+        context_.row_linear("mixer.selection", active, part_.decay_rank + 2 * state, false);
     const TensorId parts = context_.split("mixer.parts", made, {part_.decay_rank, state, state});
-    const TensorId step = context_.linear("mixer.step", parts, channels, true, kept_);
+    const TensorId step = context_.linear("mixer.step", parts, channels, true);
     const TensorId rates = block_.weight("mixer.decay.rates", {channels, state});
     block_.graph().keep(rates);
     const TensorId query = heads_of("query", parts + 2, 1);
@@ -144,7 +140,7 @@ class LinearMixer {
         scan(query, key, heads_of("value", active, part_.heads), {decay(step, channels), rates});
     const TensorId open = block_.op("mixer.gate.silu", "Silu", {pieces + 1});
     return context_.row_linear("mixer.output", block_.op("mixer.gated", "Mul", {result, open}),
-                               context_.config->hidden, part_.output_bias, kept_);
+                               context_.config->hidden, part_.output_bias);
   }
 
   // The decay is a constant of the head.
@@ -159,7 +155,7 @@ class LinearMixer {
     const TensorId open = block_.op("mixer.gate.sigmoid", "Sigmoid", {linear("gate", x_, columns)});
     const TensorId gated =
         block_.op("mixer.gated", "Mul", {context_.norm("mixer.norm", result), open});
-    return context_.row_linear("mixer.output", gated, context_.config->hidden, false, kept_);
+    return context_.row_linear("mixer.output", gated, context_.config->hidden, false);
   }
 
   TensorId gated_convolution() {
@@ -168,7 +164,7 @@ class LinearMixer {
                                           {columns, columns, columns});
     const TensorId in = block_.op("mixer.gate_in", "Mul", {parts, parts + 2});
     const TensorId out = block_.op("mixer.gate_out", "Mul", {convolved(in, "none"), parts + 1});
-    return context_.row_linear("mixer.output", out, context_.config->hidden, false, kept_);
+    return context_.row_linear("mixer.output", out, context_.config->hidden, false);
   }
 
   // RG-LRU (arXiv 2402.19427): the state of a channel is one number; what it forgets and takes in
@@ -176,7 +172,7 @@ class LinearMixer {
   TensorId gated_channels() {
     const std::int64_t channels = value_columns();
     const auto wide = [&](const std::string& name) {
-      return context_.linear("mixer." + name, x_, channels, true, kept_);
+      return context_.linear("mixer." + name, x_, channels, true);
     };
     const TensorId side = block_.op("mixer.side.gelu", "Gelu", {wide("side")},
                                     {{"approximate", std::string("tanh")}});
@@ -200,7 +196,7 @@ class LinearMixer {
     const TensorId result =
         scan(heads_of("query", side, part_.heads), heads_of("key", gate("take"), part_.heads),
              heads_of("value", in, part_.heads), {forget});
-    return context_.row_linear("mixer.output", result, context_.config->hidden, true, kept_);
+    return context_.row_linear("mixer.output", result, context_.config->hidden, true);
   }
 
   TensorId kimi() {
@@ -242,7 +238,6 @@ class LinearMixer {
   const MixerPart& part_;
   TensorId x_;
   Shape in_;
-  bool kept_ = false;
 };
 
 }  // namespace

@@ -21,6 +21,9 @@ const std::vector<std::string>& known_functions() {
   return kNames;
 }
 
+constexpr const char* kFull = "full_attention";
+constexpr const char* kSliding = "sliding_attention";
+
 const std::set<std::string>& known_rotations() {
   static const std::set<std::string> kNames = {"default",  "linear",      "dynamic", "yarn",
                                                "longrope", "llama3",      "su",      "mrope",
@@ -28,9 +31,13 @@ const std::set<std::string>& known_rotations() {
   return kNames;
 }
 
-// Checks the kind of each rotation that the file states, for all layers or for those of a kind.
-void for_each_rotation(JsonFields& fields, const std::function<void(JsonFields&)>& read) {
-  const auto check = [&](JsonFields& rotation, std::string_view place) {
+// Checks the kind of each rotation that the file states, for all layers ("") or for those of a
+// kind.
+void for_each_rotation(
+    JsonFields& fields,
+    const std::function<void(JsonFields&, const std::string& kind_of_layer)>& read) {
+  const auto check = [&](JsonFields& rotation, std::string_view place,
+                         const std::string& kind_of_layer) {
     for (const std::string_view key : {"rope_type", "type"}) {
       if (!rotation.is_text(key)) continue;
       const std::string name = rotation.text(key);
@@ -38,7 +45,7 @@ void for_each_rotation(JsonFields& fields, const std::function<void(JsonFields&)
       const std::vector<std::string> known(known_rotations().begin(), known_rotations().end());
       fields.problem(place, unknown_name("kind of rotary positions", name, known).what());
     }
-    read(rotation);
+    read(rotation, kind_of_layer);
     fields.take_problems(rotation);
   };
   for (const std::string_view place : {"rope_scaling", "rope_parameters"}) {
@@ -48,19 +55,23 @@ void for_each_rotation(JsonFields& fields, const std::function<void(JsonFields&)
     }
     if (!fields.is_object(place)) continue;
     JsonFields rotation = fields.inside(place);
-    for (const std::string_view kind : {"full_attention", "sliding_attention"}) {
+    check(rotation, place, "");
+    for (const char* kind : {kFull, kSliding}) {
       if (!rotation.is_object(kind)) continue;
       JsonFields inner = rotation.inside(kind);
-      check(inner, place);
+      check(inner, place, kind);
     }
-    check(rotation, place);
+  }
+  if (fields.is_object("swa_rope_parameters")) {  // Laguna
+    JsonFields rotation = fields.inside("swa_rope_parameters");
+    check(rotation, "swa_rope_parameters", kSliding);
   }
 }
 
 }  // namespace
 
 void check_rotation_kind(JsonFields& fields) {
-  for_each_rotation(fields, [](JsonFields&) {});
+  for_each_rotation(fields, [](JsonFields&, const std::string&) {});
 }
 
 PartsReader::PartsReader(JsonFields& fields, ModelConfig* config, const SizeDefaults& defaults)
@@ -140,25 +151,48 @@ std::string PartsReader::activation(const std::vector<std::string_view>& spellin
 }
 
 void PartsReader::read_rotation(double partial_when_absent) {
-  double partial = fields_.number_or("partial_rotary_factor", partial_when_absent);
-  for_each_rotation(fields_, [&](JsonFields& rotation) {
-    partial = rotation.number_or("partial_rotary_factor", partial);
+  constexpr std::string_view kKey = "partial_rotary_factor";
+  const auto checked = [&](double share) {
+    if (share > 0 && share <= 1) return share;
+    fields_.problem(kKey, "must be above 0 and at most 1");
+    return 1.0;
+  };
+  rotated_ = {{"", partial_when_absent}};
+  for (const std::string_view list : {kKey, std::string_view("partial_rotary_factors")}) {
+    if (!fields_.is_list(list)) continue;
+    if (!names_layers(list, fields_.entries(list))) return;
+    rotated_by_layer_ = fields_.shares(list, fields_.entries(list));
+    for (double& share : rotated_by_layer_) share = checked(share);
+  }
+  if (!fields_.is_list(kKey)) rotated_[""] = fields_.number_or(kKey, partial_when_absent);
+  for_each_rotation(fields_, [&](JsonFields& rotation, const std::string& kind) {
+    if (rotation.has(kKey)) rotated_[kind] = rotation.number_or(kKey, 1);
   });
-  if (!(partial > 0) || partial > 1) {
-    fields_.problem("partial_rotary_factor", "must be above 0 and at most 1");
-    partial = 1;
-  }
-  for (LayerPart& part : layers()) {
-    if (part.mixer.kind != MixerKind::kGrouped) continue;
-    const double columns = std::floor(partial * static_cast<double>(part.mixer.head_dim) / 2);
-    part.mixer.rotary_dim = 2 * std::max<std::int64_t>(1, static_cast<std::int64_t>(columns));
-  }
+  for (auto& [kind, share] : rotated_) share = checked(share);
+  rotate_layers();
   if (fields_.has("rotary_dim")) {
     const std::int64_t rotated = fields_.size("rotary_dim", kMaxWidth);
     for (LayerPart& part : layers()) {
       if (part.mixer.kind == MixerKind::kGrouped)
         part.mixer.rotary_dim = std::min(rotated, part.mixer.head_dim);
     }
+  }
+}
+
+// By the kind that a layer's word or else its window says.
+void PartsReader::rotate_layers() {
+  const std::vector<std::string> types =
+      fields_.is_list("layer_types") ? layer_types() : std::vector<std::string>{};
+  for (std::size_t i = 0; i < layers().size(); ++i) {
+    MixerPart& mixer = layers()[i].mixer;
+    if (mixer.kind != MixerKind::kGrouped) continue;
+    const auto kind = rotated_.find(!types.empty()     ? types[i]
+                                    : mixer.window > 0 ? kSliding
+                                                       : kFull);
+    double share = kind == rotated_.end() ? rotated_[""] : kind->second;
+    if (i < rotated_by_layer_.size()) share = rotated_by_layer_[i];
+    const double columns = std::floor(share * static_cast<double>(mixer.head_dim) / 2);
+    mixer.rotary_dim = 2 * std::max<std::int64_t>(1, static_cast<std::int64_t>(columns));
   }
 }
 
@@ -266,6 +300,7 @@ void PartsReader::read_windows(bool (*is_sliding)(std::int64_t layer, std::int64
       return;
     }
   }
+  if (rotated_.size() > 1) rotate_layers();
 }
 
 std::vector<std::int64_t> PartsReader::per_layer(std::string_view key) {

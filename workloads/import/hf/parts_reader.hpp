@@ -2,6 +2,7 @@
 // Field names and defaults are those of the transformers library.
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -47,7 +48,8 @@ class PartsReader {
   std::string activation(const std::vector<std::string_view>& spellings,
                          const std::string& otherwise);
   // Refuses unknown kinds of rotation, in any of the places where files state them, and reads
-  // partial_rotary_factor; sets rotary_dim of every layer with softmax attention.
+  // partial_rotary_factor, of all layers, of each or of each kind; sets rotary_dim of every layer
+  // with softmax attention. Windows may be read before or after.
   void read_rotation(double partial_when_absent = 1);
   // layer_types: one word per layer; else what `is_sliding` says. Sets windows (and, for
   // "chunked_attention", chunks) of the layers.
@@ -92,8 +94,12 @@ class PartsReader {
   void draft_layers(const std::vector<std::string_view>& spellings);
 
  private:
+  void rotate_layers();
+
   JsonFields& fields_;
   ModelConfig& config_;
+  std::map<std::string, double> rotated_;  // share of a head's columns by kind of layer; "": others
+  std::vector<double> rotated_by_layer_;
 };
 
 // Which layers slide: all but the last of every `pattern`, or all.

@@ -17,7 +17,7 @@ TensorId shared_block(PartsContext& context, TensorId x, TensorId embeddings,
   const TensorId fed = feed_forward(context, in, part.feed_forward);
   context.adapter.clear();
   block.enter(scope, scope, place);
-  return context.linear("shared.projection", fed, context.config->hidden, false, false);
+  return context.linear("shared.projection", fed, context.config->hidden, false);
 }
 
 }  // namespace foretell

@@ -316,7 +316,7 @@ TEST(PublishedNetworks, RunInEveryPhase) {
 
 // Millions of parameters, of the cards on huggingface.co: EuroBERT (210M, 610M), gte-v1.5 (137M)
 // and its multilingual kin (305M), DeBERTa (arXiv 2006.03654: 139M), SigLIP 2 of any shape (375M),
-// DINOv2 with registers (86.6M).
+// DINOv2 with registers (86.6M), Jina v2 (137M, for code 161M) and v3 (arXiv 2409.10173: 572M).
 const std::vector<KnownCount>& forward_counts() {
   static const std::vector<KnownCount> kRows = {
       {211.8, "EuroBERT-210m",
@@ -344,6 +344,25 @@ const std::vector<KnownCount>& forward_counts() {
       {375, "siglip2-base-patch16-naflex",
        R"({"model_type": "siglip2", "text_config": {"vocab_size": 256000}, "vision_config":
          {"num_patches": 256, "patch_size": 16}})"},
+      {137, "jina-embeddings-v2-base-en",
+       R"({"model_type": "bert", "architectures": ["JinaBertForMaskedLM"], "feed_forward_type":
+         "geglu", "hidden_act": "gelu", "hidden_size": 768, "intermediate_size": 3072,
+         "max_position_embeddings": 8192, "num_attention_heads": 12, "num_hidden_layers": 12,
+         "position_embedding_type": "alibi", "type_vocab_size": 2, "vocab_size": 30528})"},
+      {161, "jina-embeddings-v2-base-code",
+       R"({"model_type": "bert", "architectures": ["JinaBertForMaskedLM"], "auto_map":
+         {"AutoModel": "jinaai/jina-bert-v2-qk-post-norm--modeling_bert.JinaBertModel"},
+         "feed_forward_type": "geglu", "hidden_act": "gelu", "hidden_size": 768,
+         "intermediate_size": 3072, "max_position_embeddings": 8192, "num_attention_heads": 12,
+         "num_hidden_layers": 12, "position_embedding_type": "alibi", "type_vocab_size": 2,
+         "vocab_size": 61056})"},
+      {572, "jina-embeddings-v3",
+       R"({"model_type": "xlm-roberta", "architectures": ["XLMRobertaModel"], "hidden_act": "gelu",
+         "hidden_size": 1024, "intermediate_size": 4096, "lora_adaptations": ["retrieval.query",
+         "retrieval.passage", "separation", "classification", "text-matching"], "lora_rank": 4,
+         "max_position_embeddings": 8194, "num_attention_heads": 16, "num_hidden_layers": 24,
+         "pad_token_id": 1, "position_embedding_type": "rotary", "type_vocab_size": 1,
+         "vocab_size": 250002})"},
       {86.6, "dinov2-with-registers-base",
        R"({"model_type": "dinov2_with_registers", "hidden_act": "gelu", "hidden_size": 768,
          "image_size": 518, "mlp_ratio": 4, "num_attention_heads": 12, "num_hidden_layers": 12,

@@ -2,11 +2,13 @@
 // stream, experts that do nothing, blocks that layers share, scores from places.
 #include <gmock/gmock.h>
 
+#include <map>
 #include <string>
 #include <vector>
 
 #include "model/base/errors.hpp"
 #include "workloads/import/hf/network_facts.hpp"
+#include "workloads/import/hf/stored_formats.hpp"
 #include "workloads/import/hf/testing/flops_of_phases.hpp"
 #include "workloads/import/workload.hpp"
 
@@ -274,6 +276,48 @@ TEST(SpecialNetworks, ADecoderOfAnotherKindInsideIsRefused) {
               HasSubstr("text_config: model_type: architecture 'mistral9' cannot be imported"));
 }
 
+// Jina's BERT has the model_type of BERT, and its class says which it is.
+TEST(SpecialNetworks, JinaHasScoresThatFallWithTheDistanceAndAGate) {
+  const std::string jina = R"({"model_type": "bert", "architectures": ["JinaBertModel"],
+    "feed_forward_type": "geglu", "position_embedding_type": "alibi", "hidden_act": "gelu",
+    "hidden_size": 64, "intermediate_size": 128, "max_position_embeddings": 8192,
+    "num_attention_heads": 4, "num_hidden_layers": 2, "vocab_size": 100})";
+  Binding binding;
+  binding.seq_len = 16;
+  const Graph graph = build_graph(special_network(jina), binding);
+  std::map<std::string, int> kinds;
+  for (const Op& op : graph.ops()) ++kinds[op.kind];
+  EXPECT_EQ(kinds["Alibi"], 2);
+  EXPECT_EQ(kinds["MatMul"], 2 * (4 + 2 + 3) + 1);
+  const Graph plain = build_graph(special_network(having(jina, "geglu", "original")), binding);
+  EXPECT_EQ(graph.parameter_count() - plain.parameter_count(), 2 * (64 * 128 - 128));
+  EXPECT_THAT(special_error(having(jina, "geglu", "moglu")),
+              HasSubstr("unknown kind of feed-forward network 'moglu'"));
+  EXPECT_THAT(special_error(having(jina, "alibi", "rotary")),
+              HasSubstr("only 'absolute' and 'alibi' can be imported"));
+  EXPECT_THAT(special_error(having(jina, "JinaBertModel", "BertModel")),
+              HasSubstr("position_embedding_type: only 'absolute' can be imported"));
+}
+
+// Of Jina v3 the matrices of its tasks are stored, and a call reads those of none apart.
+TEST(SpecialNetworks, AdaptersOfTasksAreStoredBesideTheOthers) {
+  const std::string adapted = R"({"model_type": "xlm-roberta", "architectures": ["XLMRobertaLoRA"],
+    "position_embedding_type": "rotary", "hidden_act": "gelu", "hidden_size": 64,
+    "intermediate_size": 128, "max_position_embeddings": 514, "num_attention_heads": 4,
+    "num_hidden_layers": 2, "vocab_size": 100, "type_vocab_size": 1, "lora_rank": 2,
+    "lora_adaptations": ["a", "b", "c"]})";
+  Binding binding;
+  binding.seq_len = 16;
+  const Graph graph = build_graph(special_network(adapted), binding);
+  const Graph plain =
+      build_graph(special_network(having(adapted, R"(["a", "b", "c"])", "[]")), binding);
+  const std::int64_t layer = (64 + 192) + (64 + 64) + 2 * (64 + 128);
+  EXPECT_EQ(graph.parameter_count() - plain.parameter_count(),
+            3 * 2 * (2 * layer + (100 + 64) + (1 + 64) + (64 + 64)));
+  EXPECT_EQ(graph.total_flops().value(), plain.total_flops().value());
+  EXPECT_THAT(special_network(adapted).notes, ::testing::Contains(HasSubstr("one of 3 tasks")));
+}
+
 TEST(SpecialNetworks, SizesOfAClassAreSaidToBeTaken) {
   const ModelConfig config = special_network(R"({"model_type": "phi3", "vocab_size": 100})");
   ASSERT_FALSE(config.notes.empty());
@@ -292,7 +336,9 @@ TEST(SpecialNetworks, FormatsAreReadByGroup) {
       "input_activations": {}}, "group_1": {"targets": ["re:.*mlp.experts.*"], "weights":
       {"num_bits": 4, "type": "float", "group_size": 16}, "input_activations": {}}}})";
   EXPECT_EQ(narrow(two).dtype, "nvfp4");
-  EXPECT_TRUE(narrow(two).experts_only);
+  EXPECT_EQ(
+      stored_text(narrow(two)),
+      "NVFP4 in routed experts; 16 bits in dense networks; FP8 in attention, attention outputs");
   EXPECT_EQ(narrow(R"({"quant_method": "gptq_marlin", "bits": 4})").dtype, "int4-weights");
   const auto wrong = [](const std::string& quantization) {
     return special_error(having(kArctic, "{\"model_type\"",
