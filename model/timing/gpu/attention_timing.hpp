@@ -4,7 +4,8 @@
 // that share keys (packed), and walks the keys that the mask leaves, in steps:
 //
 //   step  = 4 rows keys width / (mma_efficiency rate / SMs)      two products per score
-//         + rows keys / 64 score                                  softmax (paired: the longer one)
+//         + rows keys / 64 score                                  softmax; the longer of both where
+//                                                                 they overlap (AttentionLibrary)
 //   block = prologue + steps step + edges rows keys / 64 masked_score + its bytes / sm_feed
 //
 // The thread blocks of one tile of queries are one run, in the order in which the library issues

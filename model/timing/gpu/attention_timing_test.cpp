@@ -159,7 +159,7 @@ TEST(AttentionTiming, OneTokenIsMaskedWhereTheLibraryMasksIt) {
 
 TEST(AttentionTiming, LongKernelsLoseClocksUnderThePowerLimitUntilItSettles) {
   AttentionFactors factors = plain_factors();
-  const double settled = factors.common.power_drop_until.us();
+  const double settled = 1e6 * factors.common.power_drop_until.value();
   const auto time = [&](int batch, int length) {
     return us("trtllm", factors, prompt(batch, length));
   };
@@ -174,6 +174,24 @@ TEST(AttentionTiming, LongKernelsLoseClocksUnderThePowerLimitUntilItSettles) {
   EXPECT_EQ(time(1, 1024), small);
   EXPECT_NEAR(time(2, 16384), large * (1 + 0.1 * std::log10(large / 500)), large * 1e-9);
   EXPECT_NEAR(time(32, 32768), longest * (1 + 0.1 * std::log10(settled / 500)), longest * 1e-9);
+}
+
+TEST(AttentionTiming, EncodersHideTheShorterOfProductsAndSoftmax) {
+  AttentionShape shape = prompt(8, 4096);
+  shape.head_dim = 64;
+  AttentionFactors factors = plain_factors();
+  AttentionLibrary library = attention_library("hopper", "vllm");
+  ASSERT_TRUE(library.encoder_overlaps);
+  const auto time = [&](AttentionPhase phase, double score) {
+    shape.phase = phase;
+    factors.score = Cycles(score);
+    return program_time(attention_program(h100(), library, {}, factors, shape), h100());
+  };
+  EXPECT_EQ(time(AttentionPhase::kEncoder, 1) / time(AttentionPhase::kEncoder, 2), 1);
+  EXPECT_GT(time(AttentionPhase::kEncoder, 20) / time(AttentionPhase::kEncoder, 10), 1.9);
+  EXPECT_GT(time(AttentionPhase::kContext, 2) / time(AttentionPhase::kContext, 1), 1.05);
+  library.encoder_overlaps = false;
+  EXPECT_GT(time(AttentionPhase::kEncoder, 2) / time(AttentionPhase::kEncoder, 1), 1.05);
 }
 
 TEST(AttentionTiming, TheOrderOfTilesDecidesTheTail) {
