@@ -46,8 +46,7 @@ double time_around(const RingSetting& setting) {
   return prompt_around(setting).metrics.device.value();
 }
 
-// Four percent: parts of earlier ranks have no mask, and the kernel for these was fitted without a
-// clock that drops; smaller products have other tiles and keep more of their operands in L2.
+// Half a percent: smaller products have other tiles and keep more of their operands in L2.
 TEST(RingAttention, LongPromptsAreFasterOnMoreRanksButNotBeyondTheirNumber) {
   for (const std::int64_t tokens : {16'384, 65'536}) {
     RingSetting setting;
@@ -59,7 +58,7 @@ TEST(RingAttention, LongPromptsAreFasterOnMoreRanksButNotBeyondTheirNumber) {
       setting.ranks = ranks;
       const double time = time_around(setting);
       EXPECT_LT(time, before) << tokens << " tokens on " << ranks;
-      EXPECT_GT(time, 0.96 * one / static_cast<double>(ranks)) << tokens << " tokens on " << ranks;
+      EXPECT_GT(time, 0.995 * one / static_cast<double>(ranks)) << tokens << " tokens on " << ranks;
       before = time;
     }
   }

@@ -32,7 +32,8 @@ std::size_t count_of(const std::string& kind) {
 
 TEST(FittedValues, KernelsHaveFew) {
   EXPECT_LE(count_of("gemm"), 114U);
-  EXPECT_LE(count_of("attention"), 202U);
+  // Three more for encoders in FlashAttention-3, whose softmax hides under products.
+  EXPECT_LE(count_of("attention"), 205U);
   EXPECT_LE(count_of("attention_block"), 88U);
   EXPECT_LE(count_of("operator"), 178U);
   EXPECT_LE(count_of("experts"), 103U);

@@ -229,8 +229,7 @@ Kernel Call::context() const {
   const double load = 2 * tile.keys * type_.key_bytes * depth_ / sm_rate(factors_.sm_feed);
   const double step_load = one_stage ? load : 0;
   const bool paired = library_.paired;
-  const bool overlaps =
-      paired || (library_.encoder_overlaps && phase_ == AttentionPhase::kEncoder);
+  const bool overlaps = paired || (library_.encoder_overlaps && phase_ == AttentionPhase::kEncoder);
   const double step =
       (overlaps ? std::max(products, softmax) : products + softmax) + wait + step_load;
   const double row_load = type_.query_bytes * depth_ / sm_rate(factors_.sm_feed);
