@@ -22,6 +22,7 @@
 #include "model/base/errors.hpp"
 #include "reports/record/text_file.hpp"
 #include "reports/render/energy_text.hpp"
+#include "reports/render/html_report.hpp"
 #include "reports/render/output_format.hpp"
 #include "reports/render/service_text.hpp"
 
@@ -121,7 +122,8 @@ int run_serve(const ServeOptions& options, const Session& session) {
   std::optional<Format> report_form;
   std::unique_ptr<OutputFile> report;
   if (!options.report.empty()) {
-    report_form = report_format(options.report, "");
+    report_form = format_of_file(options.report);
+    if (*report_form == Format::kHtml) check_page();
     if (!trace.empty()) check_not_same_file(trace, options.report);
     check_not_same_file(options.output.output, options.report);
     report = std::make_unique<OutputFile>(options.report);
