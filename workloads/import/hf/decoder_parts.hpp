@@ -169,7 +169,7 @@ struct CheckpointFormat : WeightFormat {
   std::vector<FormatRule> rules;  // the first that is about a matrix counts; none: 16 bits
   bool fp8_cache = false;
   // What follows for a decoder (stored_formats.hpp): for each layer and, last, for the head, the
-  // place among `formats` of every matrix of matrices(). `formats` begins with that of 16 bits.
+  // place among `formats` of every matrix that is known. `formats` begins with that of 16 bits.
   std::vector<WeightFormat> formats;
   std::vector<std::vector<std::uint8_t>> placed;
 };

@@ -164,12 +164,12 @@ class Placer {
   }
 
   std::uint8_t place_of(const WeightFormat& format) {
+    if (format.dtype.empty()) return kWide;
     std::vector<WeightFormat>& known = checkpoint_.formats;
     const auto found = std::find(known.begin(), known.end(), format);
-    if (format.dtype.empty()) return kWide;
-    if (found == known.end() && known.size() < kAbsent) known.push_back(format);
-    return static_cast<std::uint8_t>(std::min<std::ptrdiff_t>(
-        std::find(known.begin(), known.end(), format) - known.begin(), kAbsent - 1));
+    if (found != known.end()) return static_cast<std::uint8_t>(found - known.begin());
+    if (known.size() < kAbsent) known.push_back(format);
+    return static_cast<std::uint8_t>(known.size() - 1);
   }
 
   void place_layer(std::int64_t layer) {
