@@ -115,7 +115,17 @@ void refuse_empty_values(const CLI::App& command) {
   for (const CLI::App* called : command.get_subcommands()) refuse_empty_values(*called);
 }
 
+// `foretell help run` and `foretell version`, as people type them.
+void spell_as_options(std::vector<std::string>& arguments) {
+  if (arguments.empty()) return;
+  if (arguments.front() == "version") arguments.front() = "--version";
+  if (arguments.front() != "help") return;
+  arguments.erase(arguments.begin());
+  arguments.push_back("--help");
+}
+
 int parse_and_run(CLI::App& app, std::vector<std::string> arguments, Session& session) {
+  spell_as_options(arguments);
   std::reverse(arguments.begin(), arguments.end());  // as the parser takes them
   try {
     app.parse(std::move(arguments));

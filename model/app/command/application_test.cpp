@@ -26,6 +26,12 @@ std::vector<std::string> run_line(const std::vector<std::string>& more = {}) {
   return line;
 }
 
+TEST(Application, HelpAndVersionAreWordsToo) {
+  EXPECT_EQ(run_command({"help", "calibrate", "fit"}).result,
+            run_command({"calibrate", "fit", "--help"}).result);
+  EXPECT_EQ(run_command({"version"}).result, run_command({"--version"}).result);
+}
+
 TEST(Application, HelpAndVersionGoToStandardOutput) {
   EXPECT_THAT(run_command({"--version"}).result, StartsWith("foretell 0."));
   const CommandResult help = run_command({"--help"});

@@ -3,9 +3,12 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <memory>
+#include <set>
 #include <utility>
 
 #include "calib/fitted/shared/factors_folder.hpp"
+#include "hw/engines/engine_catalog.hpp"
+#include "hw/spec/gpu/kernel_library.hpp"
 #include "hw/spec/shared/catalog.hpp"
 #include "hw/spec/shared/data_folder.hpp"
 #include "model/app/command/commands.hpp"
@@ -87,19 +90,39 @@ Table list_operators() {
   return table;
 }
 
-// Families by their folder below that of the factors; "" holds the NeuronCores.
+// By their folder below that of the factors: kinds of kernels of GPUs, energy, area; NeuronCores
+// have none.
 Table list_factors() {
   Table table;
-  table.columns = {{"factors"}, {"of"}};
+  table.columns = {{"factors"}, {"folder"}};
   const std::filesystem::path root = factors_folder();
-  for (const auto& [folder, of] : std::vector<std::pair<const char*, const char*>>{
-           {"", "NeuronCores"},
-           {"gpu/gemm", "matrix products of a GPU"},
-           {"gpu/attention", "attention of a GPU"},
-           {"gpu/operator", "single operators of a GPU"},
-           {"gpu/collective", "collectives of a GPU"},
-           {"cpu", "CPUs"}}) {
-    for (const std::string& id : ids_in(root / folder)) table.rows.push_back({id, of});
+  std::set<std::filesystem::path> folders = {root};
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(root)) {
+    if (entry.is_directory()) folders.insert(entry.path());
+  }
+  for (const std::filesystem::path& folder : folders) {
+    const std::string name = folder == root ? "" : folder.lexically_relative(root).generic_string();
+    for (const std::string& id : ids_in(folder)) table.rows.push_back({id, name});
+  }
+  return table;
+}
+
+Table list_engines() {
+  Table table;
+  table.columns = {{"engine"}, {"meaning"}, {"library"}};
+  const EngineCatalog engines;
+  for (const std::string& id : engines.ids()) {
+    const EngineSpec spec = engines.load(id).spec;
+    table.rows.push_back({id, spec.name, spec.library});
+  }
+  return table;
+}
+
+Table list_libraries() {
+  Table table;
+  table.columns = {{"library"}, {"meaning"}};
+  for (const KernelLibrary& library : kernel_libraries().all()) {
+    if (library.runs_networks) table.rows.push_back({library.id, library.name});
   }
   return table;
 }
@@ -145,19 +168,47 @@ Table list_workloads() {
   return table;
 }
 
+struct Listed {
+  const char* kind;
+  const char* help;
+  Table (*list)();
+};
+
+constexpr Listed kLists[] = {
+    {"systems", "what --on takes, with devices, memory and prices", list_systems},
+    {"devices", "of which systems are made", [] { return name_table("device", device_names()); }},
+    {"workloads", "what --workload takes, besides files", list_workloads},
+    {"architectures", "model_type of a config.json that can be read",
+     [] { return name_table("model_type", supported_model_types()); }},
+    {"dtypes", "what --dtype takes", list_dtypes},
+    {"engines", "what --engine takes", list_engines},
+    {"libraries", "what --library takes",
+     list_libraries},
+    {"operators", "of a graph", list_operators},
+    {"factors", "fitted factors, by folder", list_factors},
+    {"options", "of a request, with columns of tables", list_options},
+    {"metrics", "of a result", list_metrics},
+};
+
+Table list_lists() {
+  Table table;
+  table.columns = {{"list"}, {"meaning"}};
+  for (const Listed& listed : kLists) table.rows.push_back({listed.kind, listed.help});
+  return table;
+}
+
+std::vector<std::string> list_names() {
+  std::vector<std::string> names;
+  for (const Listed& listed : kLists) names.push_back(listed.kind);
+  return names;
+}
+
 Table list_things(const std::string& kind) {
-  if (kind == "systems") return list_systems();
-  if (kind == "devices") return name_table("device", device_names());
-  if (kind == "workloads") return list_workloads();
-  if (kind == "architectures") return name_table("model_type", supported_model_types());
-  if (kind == "dtypes") return list_dtypes();
-  if (kind == "operators") return list_operators();
-  if (kind == "factors") return list_factors();
-  if (kind == "options") return list_options();
-  if (kind == "metrics") return list_metrics();
-  throw unknown_name("list", kind,
-                     {"systems", "devices", "workloads", "architectures", "dtypes", "operators",
-                      "factors", "options", "metrics"});
+  if (kind.empty()) return list_lists();
+  for (const Listed& listed : kLists) {
+    if (kind == listed.kind) return listed.list();
+  }
+  throw unknown_name("list", kind, list_names());
 }
 
 struct ListOptions {
@@ -176,11 +227,8 @@ void add_list_command(CLI::App& app, Session& session) {
   const auto options = std::make_shared<ListOptions>();
   CLI::App* command = app.add_subcommand("list", "List what there is");
   command->footer("Example:\n  foretell list workloads");
-  command
-      ->add_option("kind", options->kind,
-                   "systems, devices, workloads, architectures, dtypes, operators, factors, "
-                   "options of a request or metrics of a result")
-      ->required();
+  command->add_option("kind", options->kind,
+                      join(list_names(), ", ") + "; without it, what these are");
   add_format_option(*command, options->output);
   set_action(*command, session, [options, &session] { return list(*options, session); });
 }

@@ -137,7 +137,19 @@ TEST(List, ArchitecturesAreThoseThatCanBeImported) {
 
 TEST(List, FactorsAreThoseOfAllFamilies) {
   const std::string text = run_command({"list", "factors"}).result;
-  for (const char* id : {"inferentia2", "h100-sxm", "amd-epyc"}) EXPECT_THAT(text, HasSubstr(id));
+  for (const char* of : {"inferentia2", "gpu/experts", "amd-epyc", "energy"})
+    EXPECT_THAT(text, HasSubstr(of));
+}
+
+TEST(List, EveryListSaysWhatItIs) {
+  const json lists = json::parse(run_command({"list", "--format", "json"}).result);
+  EXPECT_GE(lists.size(), 11);
+  for (const json& list : lists) {
+    const CommandResult result = run_command({"list", list.at("list").get<std::string>()});
+    EXPECT_EQ(result.code, kSuccess) << list;
+    EXPECT_THAT(result.result, HasSubstr("\n-")) << list;
+  }
+  EXPECT_THAT(run_command({"list", "engine"}).messages, HasSubstr("nearest is 'engines'"));
 }
 
 TEST(ShowWorkload, PartsOfANetworkThatDecidesAreShownWithWhatDecides) {

@@ -11,10 +11,9 @@ namespace {
 constexpr std::size_t kMaxNoted = 10'000;  // different cells of a column
 constexpr std::size_t kMaxShown = 10;
 
-UserError unknown_column(const std::string& conditions, const std::string& name,
-                         const CsvRow& header) {
-  return UserError("--where " + conditions + ": unknown column '" + name +
-                   "'; there are: " + join(nearest_names(name, header, header.size()), ", "));
+std::string unknown_column(const std::string& name, const CsvRow& header) {
+  return "unknown column '" + name +
+         "'; there are: " + join(nearest_names(name, header, header.size()), ", ");
 }
 
 // Tables are read with names in lower case; a user types them as they are written.
@@ -40,7 +39,7 @@ bool has_columns_of(const std::string& conditions, const CsvRow& header) {
 
 std::size_t find_column(const CsvRow& header, const std::string& name) {
   const auto found = place_of(header, name);
-  if (found == header.end()) throw unknown_name("column", name, header);
+  if (found == header.end()) throw UserError(unknown_column(name, header));
   return static_cast<std::size_t>(found - header.begin());
 }
 
@@ -62,7 +61,8 @@ void RowFilter::require(const std::string& conditions, const CsvRow& header) {
       conditions_.back().text += "," + part;
     } else {
       const std::string name = part.substr(0, equals);
-      if (!has_column(header, name)) throw unknown_column(conditions, name, header);
+      if (!has_column(header, name))
+        throw UserError("--where " + conditions + ": " + unknown_column(name, header));
       conditions_.push_back({find_column(header, name), {part.substr(equals + 1)}, part, name});
     }
   }

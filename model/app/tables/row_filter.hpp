@@ -43,7 +43,7 @@ bool has_column(const CsvRow& header, const std::string& name);
 // Whether a table has the columns that conditions name.
 bool has_columns_of(const std::string& conditions, const CsvRow& header);
 
-// Index of a column; UserError with the nearest name.
+// Index of a column; UserError with those that there are, the nearest first.
 std::size_t find_column(const CsvRow& header, const std::string& name);
 
 }  // namespace foretell
