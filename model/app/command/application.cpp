@@ -121,7 +121,7 @@ void spell_as_options(std::vector<std::string>& arguments) {
   if (arguments.front() == "version") arguments.front() = "--version";
   if (arguments.front() != "help") return;
   arguments.erase(arguments.begin());
-  arguments.push_back("--help");
+  arguments.emplace_back("--help");
 }
 
 int parse_and_run(CLI::App& app, std::vector<std::string> arguments, Session& session) {

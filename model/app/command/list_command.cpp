@@ -199,7 +199,7 @@ Table list_lists() {
 
 std::vector<std::string> list_names() {
   std::vector<std::string> names;
-  for (const Listed& listed : kLists) names.push_back(listed.kind);
+  for (const Listed& listed : kLists) names.emplace_back(listed.kind);
   return names;
 }
 
