@@ -184,6 +184,7 @@ class KernelCalibration {
   // Gives up values of their own that the tables can share (pooled_calibration.cpp), and writes
   // what is left. UserError where a table was not fitted yet.
   static void pool(const std::vector<PooledTasks::Member>& members);
+  class Pool;
   FactorTable pooled_set(KernelFitTask& task, const std::map<std::string, double>& own,
                          const std::map<std::string, double>& values,
                          const std::map<std::string, double>& start) const;

@@ -186,124 +186,157 @@ FactorTable KernelCalibration::pooled_set(KernelFitTask& task,
   return set;
 }
 
-void KernelCalibration::pool(const std::vector<PooledTasks::Member>& members) {
-  const KernelFitCommand& command = members.front().calibration->command_;
-  PoolOptions options;
-  options.mean_gives = command.pool_mean.empty() ? 0 : points("--pool-mean", command.pool_mean);
-  options.ceases_below = kCeasesBelow;
-  const double gives = points("--pool", command.pool);
-  options.gives_up = gives > 0;
-  // What lies in the folder of --output is no input.
-  const KernelFactorsLibrary so_far(members.front().calibration->folder_);
-  Places places;
-  std::vector<PooledTable> tables;
-  std::vector<std::optional<FactorParent>> like;
-  for (const auto& [calibration, task] : members) {
-    places[{calibration->device_.id, task->name}] = tables.size();
-    calibration->read_known_factors();
-    const FactorTable* set = so_far.find(calibration->device_.id, task->name);
+// The tables of the chips, what they have in common, and which of them each is like.
+class KernelCalibration::Pool {
+ public:
+  // UserError where a table was not fitted yet.
+  explicit Pool(const std::vector<PooledTasks::Member>& members)
+      : members_(members),
+        command_(members.front().calibration->command_),
+        so_far_(members.front().calibration->folder_) {
+    options_.mean_gives =
+        command_.pool_mean.empty() ? 0 : points("--pool-mean", command_.pool_mean);
+    options_.ceases_below = kCeasesBelow;
+    gives_ = points("--pool", command_.pool);
+    options_.gives_up = gives_ > 0;
+    for (const PooledTasks::Member& member : members_) add_table(member);
+    for (std::size_t t = 0; t < members_.size(); ++t) find_parent(t);
+    commons_ = add_common(so_far_, places_, tables_);
+    options_.usual = add_usual(so_far_, places_, tables_);
+  }
+
+  // Fits all of them and writes their files.
+  void run() {
+    const PooledFit fit = fit_pooled(tables_, options_);
+    const fs::path path =
+        members_.front().calibration->path_.parent_path() / (std::string(kCommonDevice) + ".yaml");
+    const FactorFile common = common_file(path, fit);
+    for (std::size_t t = 0; t < members_.size(); ++t) {
+      put_factor_table(members_[t].calibration->file_, set_of(t, fit));
+    }
+    for (const PooledTasks::Member& member : members_) {
+      write_text(member.calibration->path_.string(), factor_file_text(member.calibration->file_));
+    }
+    if (!common.tables.empty()) write_text(path.string(), factor_file_text(common));
+  }
+
+ private:
+  void add_table(const PooledTasks::Member& member) {
+    KernelCalibration& calibration = *member.calibration;
+    KernelFitTask& task = *member.task;
+    places_[{calibration.device_.id, task.name}] = tables_.size();
+    calibration.read_known_factors();
+    const FactorTable* set = so_far_.find(calibration.device_.id, task.name);
     if (set == nullptr) {
       throw UserError(
-          fmt::format("--pool: {} on {} has no factors yet; fit it without --pool first",
-                      task->name, calibration->device_.id));
+          fmt::format("--pool: {} on {} has no factors yet; fit it without --pool first", task.name,
+                      calibration.device_.id));
     }
     PooledTable table;
-    table.name = task->name;
-    table.fields = task->fields;
-    const std::vector<std::string> fixed = calibration->load_start(*task);
+    table.name = task.name;
+    table.fields = task.fields;
+    const std::vector<std::string> fixed = calibration.load_start(task);
     table.fixed.insert(fixed.begin(), fixed.end());
-    table.start = numbers_of(set->factors, *task->fields);
-    const std::optional<SharingRule> rule = calibration->sharing_rule(task->name);
-    like.push_back(rule ? std::optional(rule->like) : set->stated.like);
-    const std::vector<std::size_t> rows =
-        draw_rows(task->fit.size(), calibration->settings_.pooled_rows, calibration->seed());
-    table.loss = [task = task, rows] { return loss_of(*task, rows); };
-    assign(*task->fields, table.start);
-    table.most = table.loss() + gives;
-    const std::vector<std::size_t> more = draw_rows(
-        task->fit.size(),
-        std::max(calibration->settings_.rows, kLastRows * calibration->settings_.pooled_rows),
-        calibration->seed());
-    table.last_loss = [task = task, more] { return loss_of(*task, more); };
-    table.last_most = table.last_loss() + gives;
+    table.start = numbers_of(set->factors, *task.fields);
     table.usual.insert(set->stated.usual.begin(), set->stated.usual.end());
-    tables.push_back(std::move(table));
+    const std::size_t rows = calibration.settings_.pooled_rows;
+    table.loss = loss_on(member, rows);
+    table.last_loss = loss_on(member, std::max(calibration.settings_.rows, kLastRows * rows));
+    assign(*task.fields, table.start);
+    table.most = table.loss() + gives_;
+    table.last_most = table.last_loss() + gives_;
+    tables_.push_back(std::move(table));
+    const std::optional<SharingRule> rule = calibration.sharing_rule(task.name);
+    like_.push_back(rule ? std::optional(rule->like) : set->stated.like);
   }
-  for (std::size_t t = 0; t < members.size(); ++t) {
-    if (!like[t]) continue;
-    const auto place = places.find({like[t]->device, like[t]->table});
-    if (place != places.end()) {
-      tables[t].parent = place->second;
-      continue;
+
+  static std::function<double()> loss_on(const PooledTasks::Member& member, std::size_t most) {
+    const KernelFitTask* task = member.task;
+    return [task, rows = draw_rows(task->fit.size(), most, member.calibration->seed())] {
+      return loss_of(*task, rows);
+    };
+  }
+
+  // What the table takes values from: another of the pool, or numbers that are known.
+  void find_parent(std::size_t t) {
+    if (!like_[t]) return;
+    const auto place = places_.find({like_[t]->device, like_[t]->table});
+    if (place != places_.end()) {
+      tables_[t].parent = place->second;
+      return;
     }
-    const KernelCalibration& calibration = *members[t].calibration;
-    const auto* given = calibration.known_->find(like[t]->device, like[t]->table);
-    if (given == nullptr) throw missing_parent(calibration.device_.id, tables[t].name, *like[t]);
-    tables[t].given = numbers_of(given->factors, *tables[t].fields);
+    const KernelCalibration& calibration = *members_[t].calibration;
+    const auto* given = calibration.known_->find(like_[t]->device, like_[t]->table);
+    if (given == nullptr) throw missing_parent(calibration.device_.id, tables_[t].name, *like_[t]);
+    tables_[t].given = numbers_of(given->factors, *tables_[t].fields);
   }
-  const std::map<std::string, std::size_t> commons = add_common(so_far, places, tables);
-  options.usual = add_usual(so_far, places, tables);
-  const PooledFit fit = fit_pooled(tables, options);
-  const fs::path common_path =
-      members.front().calibration->path_.parent_path() / (std::string(kCommonDevice) + ".yaml");
-  FactorFile common{kCommonDevice, "", {}, {}};
-  if (fs::exists(common_path)) {
-    common = parse_kernel_factors(read_text_file(common_path), common_path.string());
-  }
-  for (const auto& [name, place] : commons) {
-    if (fit.own[place].empty() || tables[place].is_closed) continue;
-    FactorTable set;
-    set.table = name;
-    assign(*tables[place].fields, fit.own[place]);
-    set.factors = stated_of(*tables[place].fields, fit.own[place]);
-    std::vector<std::string> chips;
-    for (const auto& member : members) {
-      if (member.task->name == name) chips.push_back(member.calibration->device_.id);
+
+  // The file of what chips have in common, as it is at `path`, with what was fitted.
+  FactorFile common_file(const fs::path& path, const PooledFit& fit) const {
+    FactorFile file{kCommonDevice, "", {}, {}};
+    if (fs::exists(path)) file = parse_kernel_factors(read_text_file(path), path.string());
+    for (const auto& [name, place] : commons_) {
+      if (fit.own[place].empty() || tables_[place].is_closed) continue;
+      FactorTable set;
+      set.table = name;
+      assign(*tables_[place].fields, fit.own[place]);
+      set.factors = stated_of(*tables_[place].fields, fit.own[place]);
+      std::vector<std::string> chips;
+      for (const PooledTasks::Member& member : members_) {
+        if (member.task->name == name) chips.push_back(member.calibration->device_.id);
+      }
+      set.fitted_on = join(chips, ", ");
+      put_factor_table(file, std::move(set));
     }
-    set.fitted_on = join(chips, ", ");
-    put_factor_table(common, std::move(set));
+    if (!tables_[*options_.usual].is_closed) put_usual(file, fit);
+    return file;
   }
-  if (!tables[*options.usual].is_closed) {
+
+  void put_usual(FactorFile& file, const PooledFit& fit) const {
+    const auto is_usual = [](const FactorTable& table) { return table.table == kUsualTable; };
+    file.tables.erase(std::remove_if(file.tables.begin(), file.tables.end(), is_usual),
+                      file.tables.end());
     FactorTable set;
     set.table = kUsualTable;
-    set.factors = usual_texts(fit, *options.usual, tables);
+    set.factors = usual_texts(fit, *options_.usual, tables_);
+    if (set.factors.empty()) return;
     std::set<std::string> chips;
-    for (const auto& member : members) chips.insert(member.calibration->device_.id);
+    for (const PooledTasks::Member& member : members_) chips.insert(member.calibration->device_.id);
     set.fitted_on = join({chips.begin(), chips.end()}, ", ");
-    common.tables.erase(
-        std::remove_if(common.tables.begin(), common.tables.end(),
-                       [](const FactorTable& table) { return table.table == kUsualTable; }),
-        common.tables.end());
-    if (!set.factors.empty()) put_factor_table(common, std::move(set));
+    put_factor_table(file, std::move(set));
   }
-  for (std::size_t t = 0; t < members.size(); ++t) {
-    KernelCalibration& calibration = *members[t].calibration;
-    FactorTable set =
-        calibration.pooled_set(*members[t].task, fit.own[t], fit.values[t], tables[t].start);
-    set.stated.like = like[t];
+
+  FactorTable set_of(std::size_t t, const PooledFit& fit) const {
+    const PooledTable& table = tables_[t];
+    FactorTable set = members_[t].calibration->pooled_set(*members_[t].task, fit.own[t],
+                                                          fit.values[t], table.start);
+    set.stated.like = like_[t];
     set.stated.usual.assign(fit.usual[t].begin(), fit.usual[t].end());
-    if (like[t]) {
+    if (like_[t]) {
       set.stated.like->without.clear();
-      const auto& others = tables[t].parent ? fit.values[*tables[t].parent] : tables[t].given;
-      for (const auto& entry : others) {
-        if (fit.values[t].count(entry.first) == 0) {
-          set.stated.like->without.push_back(entry.first);
-        }
+      for (const auto& entry : table.parent ? fit.values[*table.parent] : table.given) {
+        if (fit.values[t].count(entry.first) == 0) set.stated.like->without.push_back(entry.first);
       }
     }
-    const auto has_place = commons.find(tables[t].name);
-    const bool stays = like[t] && like[t]->table == tables[t].name;
-    set.stated.has_common =
-        !stays && has_place != commons.end() && !fit.own[has_place->second].empty();
-    put_factor_table(calibration.file_, std::move(set));
+    const auto common = commons_.find(table.name);
+    const bool stays = like_[t] && like_[t]->table == table.name;
+    set.stated.has_common = !stays && common != commons_.end() && !fit.own[common->second].empty();
+    return set;
   }
-  for (const auto& member : members) {
-    const KernelCalibration& calibration = *member.calibration;
-    write_text(calibration.path_.string(), factor_file_text(calibration.file_));
-  }
-  if (!common.tables.empty()) {
-    write_text(common_path.string(), factor_file_text(common));
-  }
+
+  const std::vector<PooledTasks::Member>& members_;
+  const KernelFitCommand& command_;
+  const KernelFactorsLibrary so_far_;  // what lies in the folder of --output is no input
+  PoolOptions options_;
+  double gives_ = 0;  // by which the loss of a table may rise
+  Places places_;
+  std::vector<PooledTable> tables_;                // the members', then what they have in common
+  std::vector<std::optional<FactorParent>> like_;  // of the members
+  std::map<std::string, std::size_t> commons_;     // places among tables_, by name
+};
+
+void KernelCalibration::pool(const std::vector<PooledTasks::Member>& members) {
+  Pool(members).run();
 }
 
 }  // namespace foretell
