@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "calib/fitted/shared/common_factors.hpp"
@@ -46,11 +47,10 @@ class LimitedRun {
     for (const PowerWindow& window : power_windows(full.metrics, common_factors().power_window)) {
       windows_.push_back({window});
     }
-    const Watts held = limits_.board * board_.measured.facts.limit_share;
+    std::optional<GpuCallResult> sold;
+    if (board_.made_from) sold = run_gpu_call(on_board(*board_.made_from));
     for (WindowClock& one : windows_) {
-      const WindowLoad load = load_in(one, full);
-      if (!limits_.less_power)
-        one.left = clock_within(load.work, load.time, 0, held, board_.measured);
+      if (!limits_.less_power) one.left = clock_left(one, sold ? *sold : full);
       one.clock = board_.differs ? limits_.clock : std::min(one.left, limits_.clock);
       if (is_slowed()) lower(one);
     }
@@ -59,14 +59,51 @@ class LimitedRun {
     for (std::size_t w = 0; w < windows_.size(); ++w) set_clock(w, result.metrics);
     if (call_.for_timeline) {
       set_kernel_power(result.metrics, energy_, idle_power(1, energy_.facts),
-                       limit() * energy_.facts.limit_share, result.kernels);
+                       is_free() ? Watts(0) : limit() * energy_.facts.limit_share, result.kernels);
     }
     return result;
   }
 
  private:
+  GpuCall on_board(const SoldBoard& board) const {
+    return {call_.graph,
+            call_.precision,
+            board.system,
+            board.factors,
+            call_.launch,
+            call_.sustained_clock,
+            call_.rotated_copies,
+            call_.heads_share_keys,
+            call_.chunks_share_keys,
+            call_.fusion,
+            call_.exact,
+            false,
+            call_.one_stream};
+  }
+
+  // What the limit of the board left the kernels of a window when they were measured. Boards may
+  // make other kernels of a call, so that its windows are no longer the same: they share one clock.
+  double clock_left(const WindowClock& one, const GpuCallResult& measured) const {
+    const bool same = one.window.last <= measured.metrics.operators.size();
+    const WindowLoad load = same ? load_in(one, measured)
+                                 : WindowLoad{work_of(measured.metrics), measured.metrics.device};
+    return clock_within(load.work, load.time, 0, held(), board_.measured);
+  }
+
+  // Watts that the limit lets the board draw that is sold.
+  Watts held() const {
+    const Watts board = board_.made_from ? board_.made_from->system.device.power : limits_.board;
+    return board * board_.measured.facts.limit_share;
+  }
+
   // May the clock be another one than kernels were measured at?
-  bool is_slowed() const { return board_.differs || limits_.less_power || limit() < limits_.board; }
+  bool is_slowed() const {
+    return board_.differs || limits_.less_power || limit() < limits_.board ||
+           (board_.made_from && limits_.asked > Watts(0));
+  }
+
+  // Does it take the power that it needs?
+  bool is_free() const { return board_.made_from && !is_slowed(); }
 
   Watts limit() const { return limits_.asked > Watts(0) ? limits_.asked : limits_.board; }
 
@@ -150,12 +187,20 @@ class LimitedRun {
   }
 
   void note_limit(GpuCallResult& result) const {
-    if (!is_slowed()) return;
+    if (!is_slowed() && !is_free()) return;
     Watts most;
     for (const WindowClock& one : windows_) {
-      if (one.clock <= energy_.facts.lowest_clock) most = std::max(most, power_of(one, result));
+      if (is_free() || one.clock <= energy_.facts.lowest_clock)
+        most = std::max(most, power_of(one, result));
     }
-    if (!(most > limit() * energy_.facts.limit_share)) return;
+    if (!(most > limit() * energy_.facts.limit_share * (1 + kSettled))) return;
+    if (is_free()) {
+      result.notes.push_back(fmt::format(
+          "a board that was changed takes the power that it needs: {:.0f} W, where {} has {:.0f} "
+          "W; --power-limit holds it",
+          most.value(), board_.made_from->system.device.name, limit().value()));
+      return;
+    }
     result.notes.push_back(fmt::format(
         "a power limit of {:.0f} W is not kept: at the lowest clock the board draws {:.0f} W",
         limit().value(), most.value()));

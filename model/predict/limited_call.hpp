@@ -1,6 +1,8 @@
 // A call of a GPU at the clock that its power leaves it.
 #pragma once
 
+#include <memory>
+
 #include "model/base/energy_units.hpp"
 #include "model/predict/gpu_call.hpp"
 #include "model/timing/shared/energy_timing.hpp"
@@ -15,12 +17,19 @@ struct ClockLimits {
   bool less_power = false;
 };
 
+// A board as it is sold, and the factors of its kernels.
+struct SoldBoard {
+  GpuSystemSpec system;
+  GpuFactors factors;
+};
+
 // What a board draws: as it was measured, and as it is asked for, in another process, with another
-// memory or at a lower voltage.
+// memory, at a lower voltage or with another full clock.
 struct BoardEnergy {
   DeviceEnergy measured;
   DeviceEnergy asked;
-  bool differs = false;
+  bool differs = false;  // by process, memory or voltage
+  std::shared_ptr<const SoldBoard> made_from = nullptr;  // of a board that was changed
 };
 
 // Runs the call; operators say the clock that they ran at.
@@ -31,6 +40,10 @@ struct BoardEnergy {
 // leaves the lowest one; `notes` of the result say so. Where the board that is asked for draws
 // otherwise than the one that was measured, c is the highest clock at which its own power fits,
 // above c0 where it draws less.
+//
+// A board that was changed (`made_from`) runs at the share of its full clock, c0, that the limit left
+// the board that it was made from, whatever it draws: a note says where that is more than that one
+// is sold with. A limit that is asked for holds.
 //
 // A board with less power for an operation than the one that its kernels were measured on does not
 // hold the clock of that one: c0 is then the full clock, that of a short kernel, and its own limit

@@ -182,6 +182,21 @@ DeviceEnergy changed_energy(DeviceEnergy energy, const EnergyChange& change) {
   return energy;
 }
 
+DeviceEnergy at_full_clock(DeviceEnergy energy, double ratio) {
+  if (ratio == 1) return energy;
+  PowerFacts& facts = energy.facts;
+  const double voltage = facts.curve_voltage(ratio);
+  const double leaks = voltage * std::exp(facts.leakage_growth * (voltage - 1));
+  const Watts busy = energy.factors.busy;
+  energy = changed_energy(std::move(energy), {voltage * voltage, leaks, EnergyPerByte(0)});
+  energy.factors.busy = busy * voltage * voltage * ratio;
+  facts.leakage_growth *= voltage;
+  facts.voltage_knee /= ratio;
+  facts.voltage_floor /= voltage;
+  facts.lowest_clock /= ratio;
+  return energy;
+}
+
 namespace {
 
 // What a device draws otherwise than the one that its energies were fitted on. Nothing where the
@@ -193,7 +208,8 @@ EnergyChange process_difference(const GpuDeviceSpec& device, const DeviceEnergy&
   const GpuDeviceSpec* fitted = find_published_device(energy.fitted_on);
   if (!own || !of_fitted || fitted == nullptr) return change;
   // Processes compare at equal speed; a chip of another clock takes another voltage for it.
-  const double voltage = energy.facts.curve_voltage(device.clock.boost / fitted->clock.boost);
+  const Hertz full = published_device(device).clock.boost;
+  const double voltage = energy.facts.curve_voltage(full / fitted->clock.boost);
   change.switched = own->energy / of_fitted->energy * voltage * voltage;
   change.memory = own->byte - of_fitted->byte;
   return change;

@@ -79,7 +79,7 @@ struct DeviceEnergy {
   std::map<std::string, std::pair<double, double>> intervals;
 };
 
-// Those of the device; energies of a device that none were fitted to are those of another (stated
+// Those of the device at the full clock that is published of it; energies of a device that none were fitted to are those of another (stated
 // in hw/energy as `like`), by the processes, clocks and memories of both (hw/process), not
 // calibrated, and the interval is as wide as hw/energy says. UserError with file:line for what is
 // wrong in the files.
@@ -91,6 +91,10 @@ DeviceEnergy load_gpu_energy(const GpuDeviceSpec& device, const std::string& fac
 // longer as it was measured, so nothing of it is calibrated.
 DeviceEnergy load_device_energy(const std::vector<std::string>& names, Watts limit,
                                 const std::string& factors = "", bool changed = false);
+
+// The same chip with a full clock that is this many times as high: at any clock in hertz it draws
+// what it drew, so that energies and curve are those of another share of the full clock.
+DeviceEnergy at_full_clock(DeviceEnergy energy, double ratio);
 
 // The same chip in another process or with another memory: switched energies and leakage follow the
 // process, the rest of what idles stays. Nothing of it counts as calibrated then.

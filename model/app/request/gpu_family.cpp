@@ -44,8 +44,7 @@ EnergyFacts energy_of(const GpuRequest& resolved, const DeviceEnergy& energy) {
   EnergyFacts facts;
   facts.energy = energy;
   const double ranks = request.tp * groups_of_copy(request);
-  const Watts limit = resolved.power_limit > Watts(0) ? resolved.power_limit : spec.device.power;
-  facts.setting = {ranks, ranks * request.pp * request.dp, limit};
+  facts.setting = {ranks, ranks * request.pp * request.dp, kept_limit(resolved)};
   facts.host = load_host_power(spec.id, spec.interconnect);
   facts.devices = spec.devices;
   return facts;

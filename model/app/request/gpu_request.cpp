@@ -187,7 +187,7 @@ std::string measured_board(const GpuRequest& resolved, const KernelLibrary& libr
 // Has the board less power for an operation of a type than the one that its factors of products
 // were measured on? Then it does not hold the clock of that one.
 bool has_less_power(const GpuRequest& resolved, const std::string& from) {
-  const GpuDeviceSpec& device = resolved.system.spec.device;
+  const GpuDeviceSpec& device = published_device(resolved.system.spec.device);
   const std::string type(to_string(resolved.precision.matmul_compute));
   const GpuDeviceSpec* measured = from.empty() ? nullptr : find_published_device(from);
   if (measured == nullptr || from == device.id || measured->matrix_rate.count(type) == 0)
@@ -196,11 +196,18 @@ bool has_less_power(const GpuRequest& resolved, const std::string& from) {
   return power_for(device, type, factors) < power_for(*measured, type, factors);
 }
 
-// Kernels of a board that was measured are as they are under the limit that it is sold with. A
-// lower one, by device.power_watts, is that of --power-limit; a higher one leaves them, and what
-// they draw, as they were measured.
+// Was the board made from one that is sold, whose kernels are as its limit left them?
+bool is_made(const GpuRequest& resolved) {
+  const GpuDeviceSpec& device = resolved.system.spec.device;
+  return device.changed && !resolved.less_power && find_published_device(device.id) != nullptr;
+}
+
+// Kernels of a board that was measured are as they are under the limit that it is sold with.
+// Another one, by device.power_watts, is that of --power-limit; a higher one leaves them as they
+// were measured.
 void take_limit_of_board(Request& request, const GpuDeviceSpec& published, GpuDeviceSpec& device) {
-  if (device.power < published.power && request.power_limit.empty())
+  const bool differs = device.power < published.power || device.power > published.power;
+  if (differs && request.power_limit.empty())
     request.power_limit = fmt::format("{:g} W", device.power.value());
   device.power = published.power;
 }
@@ -283,11 +290,14 @@ void resolve_power(GpuRequest& resolved) {
   resolved.power_limit = read_power_limit(request.power_limit);
   const Watts idle = idle_power(1, energy_of_board(resolved).asked.facts);
   const double least = std::ceil(idle.value() / facts.limit_share);
-  if (resolved.power_limit < Watts(least) || resolved.power_limit > device.power) {
+  const bool is_too_high = resolved.power_limit > device.power && !is_made(resolved);
+  if (resolved.power_limit < Watts(least) || is_too_high) {
     throw UserError(fmt::format(
-        "power-limit: {} takes {:.0f} to {:.0f} W, not {:.6g} W: it draws {:.0f} W with its clocks "
-        "up before any work",
-        device.name, least, device.power.value(), resolved.power_limit.value(), idle.value()));
+        "power-limit: {} takes {:.0f} W {}, not {:.6g} W: it draws {:.0f} W with its clocks up "
+        "before any work",
+        device.name, least,
+        is_made(resolved) ? "or more" : fmt::format("to {:.0f} W", device.power.value()),
+        resolved.power_limit.value(), idle.value()));
   }
 }
 
@@ -353,13 +363,28 @@ GpuFactors factors_of(const GpuRequest& resolved) {
 BoardEnergy energy_of_board(const GpuRequest& resolved) {
   const Request& request = resolved.request;
   const GpuDeviceSpec& device = resolved.system.spec.device;
+  const GpuDeviceSpec& sold = published_device(device);
   const EnergyChange change = energy_change(device.id, {request.node, request.hbm});
   BoardEnergy board;
   board.measured = load_gpu_energy(device, request.factors);
-  board.asked = changed_energy(board.measured, change);
+  board.asked =
+      changed_energy(at_full_clock(board.measured, device.clock.boost / sold.clock.boost), change);
   board.asked.facts.voltage_most = resolved.voltage;
   board.differs = change.changes() || resolved.voltage < 1;
+  if (is_made(resolved)) {
+    GpuRequest of_sold = resolved;
+    of_sold.system.spec.device = sold;
+    board.made_from =
+        std::make_shared<const SoldBoard>(SoldBoard{of_sold.system.spec, factors_of(of_sold)});
+  }
   return board;
+}
+
+Watts kept_limit(const GpuRequest& resolved) {
+  if (resolved.power_limit > Watts(0)) return resolved.power_limit;
+  const bool is_free = is_made(resolved) && resolved.request.node.empty() &&
+                       resolved.request.hbm.empty() && !(resolved.voltage < 1);
+  return is_free ? Watts(0) : resolved.system.spec.device.power;
 }
 
 GpuRequest resolve_gpu(const Request& request) {

@@ -1,6 +1,8 @@
 // A machine that does not exist: written as a file or with --set, it is the same machine.
 #include <gmock/gmock.h>
 
+#include <limits>
+
 #include "hw/spec/shared/catalog.hpp"
 #include "model/app/request/prediction.hpp"
 #include "model/base/errors.hpp"
@@ -54,6 +56,7 @@ Request encoder_on(const std::string& system, const std::vector<std::string>& se
 void expect_same(const RunRecord& file, const RunRecord& set) {
   EXPECT_DOUBLE_EQ(file.summary.call_s, set.summary.call_s);
   EXPECT_EQ(file.context.factors, set.context.factors);
+  EXPECT_EQ(file.summary.joules_per_request, set.summary.joules_per_request);
   ASSERT_EQ(file.summary.interval80.size(), set.summary.interval80.size());
   for (const auto& [name, band] : set.summary.interval80) {
     if (file.summary.interval80.count(name) == 0) ADD_FAILURE() << name;
@@ -291,6 +294,61 @@ TEST_F(MadeMachine, MistakesInAFileThatStatesOnlyWhatDiffersNameTheirPlace) {
   EXPECT_THAT(message("id: mine\nlike: h100-smx\n"),
               HasSubstr("mine.yaml:2: like: unknown device 'h100-smx'; nearest is 'h100-sxm'"));
   EXPECT_THAT(message("id: mine\nlike: inferentia2\n"), HasSubstr("'device: ./mine.yaml'"));
+}
+
+// A prompt that keeps an H100 at its power limit.
+RunRecord long_prompt(const std::vector<std::string>& set, const std::string& limit = "") {
+  Request request;
+  request.system = "h100-sxm";
+  request.workload = "llama-3-8b";
+  request.dtype = "fp16";
+  request.seq_len = 2048;
+  request.set = set;
+  request.power_limit = limit;
+  return predict(request);
+}
+
+TEST_F(MadeMachine, ChangedBoardTakesThePowerThatItNeeds) {
+  const RunRecord sold = long_prompt({});
+  ASSERT_NEAR(*sold.summary.watts, 689.5, 1);
+  for (const char* twice : {"device.sms=264", "device.matrix_rate.fp16=1978 TFLOP/s"}) {
+    const RunRecord made = long_prompt({twice});
+    EXPECT_LT(made.summary.call_s, 0.7 * sold.summary.call_s) << twice;
+    // The same work at the same voltage; less of what idles and of what only time takes.
+    EXPECT_GT(*made.summary.joules_per_request, 0.8 * *sold.summary.joules_per_request) << twice;
+    EXPECT_LT(*made.summary.joules_per_request, *sold.summary.joules_per_request) << twice;
+    EXPECT_GT(*made.summary.watts, 900) << twice;
+    EXPECT_THAT(made.context.notes, Contains(HasSubstr("takes the power that it needs")));
+  }
+  const RunRecord file = long_prompt({"device.hbm.capacity=100 GiB"});
+  EXPECT_DOUBLE_EQ(file.summary.call_s, sold.summary.call_s);
+  EXPECT_NEAR(*file.summary.watts, *sold.summary.watts, 1e-6);
+  EXPECT_THAT(file.context.notes, Not(Contains(HasSubstr("takes the power"))));
+}
+
+TEST_F(MadeMachine, ChangedBoardKeepsALimitThatIsStated) {
+  double before = std::numeric_limits<double>::infinity();
+  for (const char* limit : {"300 W", "500 W", "800 W", "1000 W", "2 kW"}) {
+    const RunRecord made = long_prompt({"device.sms=264"}, limit);
+    EXPECT_LE(*made.summary.watts, made.summary.energy->limit_w) << limit;
+    EXPECT_LE(made.summary.call_s, before) << limit;
+    before = made.summary.call_s;
+    const RunRecord stated =
+        long_prompt({"device.sms=264", std::string("device.power_watts=") + limit});
+    EXPECT_DOUBLE_EQ(stated.summary.call_s, made.summary.call_s) << limit;
+  }
+}
+
+// What a chip draws at a clock does not depend on how far above it the clock could go.
+TEST_F(MadeMachine, HigherFullClockChangesNothingUnderALimit) {
+  const RunRecord sold = long_prompt({}, "500 W");
+  const RunRecord made = long_prompt({"device.clock.boost=2379 MHz"}, "500 W");
+  EXPECT_NEAR(made.summary.call_s / sold.summary.call_s, 1, 0.005);
+  EXPECT_NEAR(*made.summary.joules_per_request / *sold.summary.joules_per_request, 1, 0.005);
+  EXPECT_NEAR(made.summary.energy->clock * 2379, sold.summary.energy->clock * 1830, 10);
+  const RunRecord free = long_prompt({"device.clock.boost=2379 MHz"});
+  EXPECT_LT(free.summary.call_s, 0.8 * long_prompt({}).summary.call_s);
+  EXPECT_GT(*free.summary.joules_per_request, *long_prompt({}).summary.joules_per_request);
 }
 
 }  // namespace

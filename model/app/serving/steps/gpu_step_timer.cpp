@@ -405,8 +405,7 @@ StepTime GpuStepTimer::time(const StepShape& shape, int stage) {
 }
 
 void GpuStepTimer::keep_limit(StepTime& time) const {
-  const Watts board = resolved_.system.spec.device.power;
-  const Watts limit = resolved_.power_limit > Watts(0) ? resolved_.power_limit : board;
+  const Watts limit = kept_limit(resolved_);
   if (!(limit > Watts(0)) || !(time.total > Seconds(0))) return;
   const PowerFacts& facts = energy_.asked.facts;
   const Watts idle = idle_power(1, facts);
