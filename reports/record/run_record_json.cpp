@@ -336,7 +336,15 @@ RunRecord run_record_from_json(std::string_view text, std::string_view where) {
   } catch (const Json::exception& error) {  // no JSON, or a number that no double holds
     const std::string_view what = error.what();
     throw UserError(std::string(where) + ": not JSON as `--format json` writes it: " +
-                    std::string(what.substr(what.find("] ") + 2)));
+                    std::string(what.substr(what.find("] ") + 2)) +
+                    (starts_with(text, "{") ? ""
+                                            : "; a table is shown by `foretell predict TABLE "
+                                              "--format md`"));
+  }
+  if (json.is_object() && json.contains("status") && !json.contains("schema")) {
+    throw UserError(std::string(where) +
+                    ": is a row of a table, not a record; `foretell predict TABLE --format md` "
+                    "shows tables");
   }
   if (json.is_object() && json.contains("arrival_s") && !json.contains("schema")) {
     throw UserError(std::string(where) +
