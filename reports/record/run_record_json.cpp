@@ -8,6 +8,7 @@
 
 #include "model/base/errors.hpp"
 #include "model/base/number_text.hpp"
+#include "model/base/text.hpp"
 #include "reports/record/distribution_json.hpp"
 #include "reports/record/record_fields.hpp"
 #include "reports/record/run_record.hpp"
