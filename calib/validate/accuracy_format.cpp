@@ -13,6 +13,7 @@ namespace foretell {
 namespace {
 
 constexpr const char* kNotApplicable = "-";
+constexpr const char* kInterrupted = "INTERRUPTED: of the rows that were done so far";
 
 std::vector<std::string> cells_of(const AccuracyRow& row) {
   const Accuracy& accuracy = row.accuracy;
@@ -193,7 +194,8 @@ std::string json_samples(const std::vector<Sample>& samples) {
 }  // namespace
 
 std::string accuracy_text(const AccuracyReport& report, int max_width) {
-  std::string text = render_text(first_table(report), max_width);
+  std::string text = report.interrupted ? std::string(kInterrupted) + "\n\n" : "";
+  text += render_text(first_table(report), max_width);
   if (!report.worst.empty()) {
     text += "\nLargest errors\n\n" + render_text(worst_table(report.worst), max_width);
   }
@@ -205,7 +207,8 @@ std::string accuracy_text(const AccuracyReport& report, int max_width) {
 }
 
 std::string accuracy_markdown(const AccuracyReport& report) {
-  std::string text = render_markdown(first_table(report));
+  std::string text = report.interrupted ? fmt::format("**{}**\n\n", kInterrupted) : "";
+  text += render_markdown(first_table(report));
   if (!report.worst.empty()) {
     text += "\nLargest errors:\n\n" + render_markdown(worst_table(report.worst));
   }
@@ -216,11 +219,12 @@ std::string accuracy_markdown(const AccuracyReport& report) {
 
 std::string accuracy_json(const AccuracyReport& report) {
   return fmt::format(
-      R"({{"schema":"foretell.accuracy/1","by":{},"rows":{},"failed":{},"refused":{},"overall":{},"parts":{},"groups":{},"worst":{},"samples":{},"notes":{}}})"
+      R"({{"schema":"foretell.accuracy/1","by":{},{}"rows":{},"failed":{},"refused":{},"overall":{},"parts":{},"groups":{},"worst":{},"samples":{},"notes":{}}})"
       "\n",
-      json_list(report.group_columns), report.rows, report.failed, report.refused,
-      json_rows(report.overall), json_parts(report.parts), json_rows(report.groups),
-      json_worst(report.worst), json_samples(report.samples), json_list(report.notes));
+      json_list(report.group_columns), report.interrupted ? R"("interrupted":true,)" : "",
+      report.rows, report.failed, report.refused, json_rows(report.overall),
+      json_parts(report.parts), json_rows(report.groups), json_worst(report.worst),
+      json_samples(report.samples), json_list(report.notes));
 }
 
 std::vector<CsvRow> accuracy_rows(const AccuracyReport& report) {

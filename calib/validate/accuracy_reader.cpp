@@ -50,6 +50,7 @@ AccuracyReport accuracy_from_json(const std::string& text, const std::string& wh
     object.at("rows").get_to(report.rows);
     object.at("failed").get_to(report.failed);
     object.at("notes").get_to(report.notes);
+    if (object.contains("interrupted")) object.at("interrupted").get_to(report.interrupted);
     for (const json& row : object.at("overall")) report.overall.push_back(row_of(row));
     for (const json& row : object.at("groups")) report.groups.push_back(row_of(row));
     for (const json& sample : object.at("worst")) report.worst.push_back(sample_of(sample));

@@ -101,6 +101,11 @@ std::vector<PartAccuracy> accuracy_by_part(const std::vector<Sample>& samples,
   return rows;
 }
 
+void AccuracyReport::mark_interrupted(const std::string& note) {
+  interrupted = true;
+  notes.insert(notes.begin(), note);
+}
+
 AccuracyReport build_report(const std::vector<Sample>& samples,
                             const std::vector<std::string>& group_columns,
                             std::size_t worst_count) {

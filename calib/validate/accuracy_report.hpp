@@ -54,6 +54,9 @@ struct AccuracyReport {
   std::size_t refused = 0;           // rows whose measurement cannot be; not among `rows`
   std::vector<PartAccuracy> parts;   // where a report of all parts was asked for
   std::vector<std::string> notes;    // which rows were chosen, what failed
+  bool interrupted = false;          // these are the rows that were done; the first note says it
+
+  void mark_interrupted(const std::string& note);
 };
 
 // Fills `overall`, `groups` and `worst` (at most `worst_count`). Where the samples are of two

@@ -57,9 +57,28 @@ bool has_name(const CsvRow& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+// "instance to system, model to workload" where a table of models names both columns so; otherwise
+// "".
+std::string words_to_rename(const CsvRow& header) {
+  const std::pair<const char*, std::vector<const char*>> known[] = {
+      {"system", {"instance", "hardware", "machine", "device", "gpu"}},
+      {"workload", {"model", "network"}}};
+  std::vector<std::string> renamed;
+  for (const auto& [column, others] : known) {
+    if (has_name(header, column)) continue;
+    const auto other = std::find_if(others.begin(), others.end(),
+                                    [&header](const char* name) { return has_name(header, name); });
+    if (other == others.end()) return "";
+    renamed.push_back(std::string(*other) + " to " + column);
+  }
+  return join(renamed, ", ");
+}
+
 // The kind of which least is missing, and what that is, "; nearest is models, without system"; ""
 // where the header has less than half of the columns of each.
 std::string nearest_kind(const CsvRow& header) {
+  const std::string other_words = words_to_rename(header);
+  if (!other_words.empty()) return "; nearest is models: rename " + other_words;
   const TableLayout* nearest = nullptr;
   std::vector<std::string> missing;
   for (const TableLayout& layout : table_layouts()) {
@@ -168,9 +187,7 @@ const TableLayout& recognise_table(const CsvRow& header, const std::string& path
     if (fits(layout, header)) return layout;
     kinds += "\n  " + layout.name + ": " + join(layout.required, ", ");
   }
-  const bool is_one = header.size() == 1 && header[0].find_first_of(";\t") != std::string::npos;
-  const char* const separator = is_one ? " (columns are separated by commas)" : "";
-  throw UserError(path + ":1: the header fits no kind of table" + separator + nearest_kind(header) +
+  throw UserError(path + ":1: the header fits no kind of table" + nearest_kind(header) +
                   "; a kind is recognised by its columns:" + kinds);
 }
 

@@ -33,9 +33,15 @@ TEST(TableKind, IsRecognisedByTheHeader) {
   EXPECT_EQ(kind_of({"gpu", "op", "dtype", "b", "m", "n", "k", "rows", "cols"}), "operator");
 }
 
-TEST(TableKind, ColumnsBetweenSemicolonsAreNamed) {
-  EXPECT_THAT(message_of<UserError>([] { recognise_table({"system;workload"}, "t.csv"); }),
-              testing::HasSubstr("fits no kind of table (columns are separated by commas);"));
+TEST(TableKind, OtherWordsForColumnsAreToBeRenamed) {
+  const auto message = [](const CsvRow& header) {
+    return message_of<UserError>([&] { recognise_table(header, "t.csv"); });
+  };
+  EXPECT_THAT(
+      message({"model", "instance", "dtype", "batch"}),
+      testing::HasSubstr("nearest is models: rename instance to system, model to workload;"));
+  EXPECT_THAT(message({"network", "system"}), testing::HasSubstr("rename network to workload;"));
+  EXPECT_THAT(message({"model", "dtype"}), testing::Not(testing::HasSubstr("rename")));
 }
 
 TEST(TableKind, AnUnknownHeaderNamesWhatIsExpected) {

@@ -209,8 +209,9 @@ const Field& FieldList::at(std::string_view path) {
                                 join(children(path), ", ")));
   }
   const std::string near = nearest(path);
-  throw UserError(fmt::format("{}: no such parameter{}", path,
-                              near.empty() ? "" : "; nearest is '" + near + "'"));
+  throw UserError(fmt::format(
+      "{}: no such parameter{}", path,
+      near.empty() ? "; `foretell show` of the system lists them" : "; nearest is '" + near + "'"));
 }
 
 bool FieldList::is_group(std::string_view path) const {

@@ -137,7 +137,8 @@ TEST_F(Fields, UnknownPathsNameTheNearest) {
   EXPECT_EQ(assign("latency", "1 ns"), "latency: no such parameter; nearest is 'memory.latency'");
   EXPECT_EQ(assign("chip.memory.latency", "1 ns"),
             "chip.memory.latency: no such parameter; nearest is 'memory.latency'");
-  EXPECT_EQ(assign("colour", "red"), "colour: no such parameter");
+  EXPECT_EQ(assign("colour", "red"),
+            "colour: no such parameter; `foretell show` of the system lists them");
 }
 
 TEST_F(Fields, AGroupIsNoParameter) {

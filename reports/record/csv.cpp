@@ -20,14 +20,13 @@ constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 }  // namespace
 
 CsvReader::CsvReader(const std::string& path, Names names) : file_(path) {
+  begin();
   if (!read_record(header_)) throw UserError(path + ": is empty; expected a header row");
-  if (header_[0].compare(0, kByteOrderMark.size(), kByteOrderMark) == 0) {
-    header_[0].erase(0, kByteOrderMark.size());
-  }
   written_header_ = header_;
   std::map<std::string, std::string> seen;  // as it is written, by name
   for (std::string& name : header_) {
     const std::string written = name;
+    name = trim(name);
     if (names == Names::kLowerCase) name = to_lower(name);
     const auto [before, is_new] = seen.emplace(name, written);
     if (name.empty() || is_new) continue;
@@ -62,11 +61,28 @@ bool CsvReader::next(CsvRow& row) {
   return found;
 }
 
+void CsvReader::fill() {
+  buffer_.resize(kRowBuffer);
+  buffer_.resize(file_.read(buffer_.data(), kRowBuffer));
+  position_ = 0;
+}
+
+// Skips a byte-order mark, and looks what separates the columns.
+void CsvReader::begin() {
+  fill();
+  if (starts_with(buffer_, kByteOrderMark)) position_ = kByteOrderMark.size();
+  const std::size_t start = std::min(buffer_.find_first_not_of("\r\n", position_), buffer_.size());
+  const std::size_t end = std::min(buffer_.find_first_of("\r\n", start), buffer_.size());
+  const std::string_view line = std::string_view(buffer_).substr(start, end - start);
+  if (line.find(',') != std::string_view::npos) return;
+  for (const char other : {';', '\t'}) {
+    if (line.find(other) != std::string_view::npos) separator_ = other;
+  }
+}
+
 int CsvReader::get() {
   if (position_ == buffer_.size()) {
-    buffer_.resize(kRowBuffer);
-    buffer_.resize(file_.read(buffer_.data(), kRowBuffer));
-    position_ = 0;
+    fill();
     if (buffer_.empty()) return kEnd;
   }
   const int c = static_cast<unsigned char>(buffer_[position_++]);
@@ -114,7 +130,7 @@ bool CsvReader::read_record(CsvRow& row) {
     }
     if (c == '"' && cell.empty() && !was_quoted) {
       quoted = was_quoted = true;
-    } else if (c == ',') {
+    } else if (c == separator_) {
       row.push_back(std::move(cell));
       cell.clear();
       was_quoted = false;

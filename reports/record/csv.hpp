@@ -2,7 +2,8 @@
 // row.
 //
 // Rows are read one at a time, so a table of any length streams. A byte-order mark in front and
-// empty lines are skipped; gzip is read as it is. A zero byte, and a row of more than 16 MiB, are
+// empty lines are skipped; gzip is read as it is. Semicolons or tabs separate the columns where the
+// header has no comma. A zero byte, and a row of more than 16 MiB, are
 // UserErrors: such a file is no table.
 #pragma once
 
@@ -25,7 +26,7 @@ class CsvReader {
   // Reads the header. UserError when the file has none or names a column twice.
   explicit CsvReader(const std::string& path, Names names = Names::kAsWritten);
 
-  const CsvRow& header() const { return header_; }
+  const CsvRow& header() const { return header_; }                  // without spaces around names
   const CsvRow& written_header() const { return written_header_; }  // as in the file
   std::optional<std::size_t> column(std::string_view name) const;
 
@@ -42,6 +43,8 @@ class CsvReader {
   const std::string& path() const { return file_.path(); }
 
  private:
+  void begin();
+  void fill();
   bool read_record(CsvRow& row);
   int get();
   void end_line();
@@ -51,6 +54,7 @@ class CsvReader {
   CsvRow written_header_;
   std::string buffer_;
   std::size_t position_ = 0;
+  char separator_ = ',';
   std::size_t line_ = 1;
   std::size_t row_line_ = 1;
 };

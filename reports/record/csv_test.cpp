@@ -50,6 +50,21 @@ TEST(Csv, ReadsCrlfByteOrderMarkEmptyLinesAndAMissingLastLineEnd) {
   EXPECT_THAT(rows, ElementsAre(CsvRow{"a", "b"}, CsvRow{"1", "2"}, CsvRow{"3", "4"}));
 }
 
+// As spreadsheets write them.
+TEST(Csv, ReadsQuotedNamesAfterAByteOrderMarkSpacesAndOtherSeparators) {
+  const TemporaryFolder folder;
+  EXPECT_THAT(read_all(folder.write("t.csv",
+                                    "\xef\xbb\xbf"
+                                    "\"a\", b \r\n\"1\",2\r\n")),
+              ElementsAre(CsvRow{"a", "b"}, CsvRow{"1", "2"}));
+  EXPECT_THAT(read_all(folder.write("s.csv", "\n\"a\";b\n\"x;y\";1,5\n")),
+              ElementsAre(CsvRow{"a", "b"}, CsvRow{"x;y", "1,5"}));
+  EXPECT_THAT(read_all(folder.write("t.tsv", "a\tb;c\n1\t\n")),
+              ElementsAre(CsvRow{"a", "b;c"}, CsvRow{"1", ""}));
+  EXPECT_THAT(read_all(folder.write("c.csv", "a,b;c\n1,2\n")),
+              ElementsAre(CsvRow{"a", "b;c"}, CsvRow{"1", "2"}));
+}
+
 // As older spreadsheets write them: they were one endless header, and no row.
 TEST(Csv, ReadsLinesThatEndWithCarriageReturnsAlone) {
   const TemporaryFolder folder;

@@ -8,6 +8,7 @@
 
 #include "model/base/errors.hpp"
 #include "model/base/number_text.hpp"
+#include "model/base/text.hpp"
 #include "reports/record/distribution_json.hpp"
 #include "reports/record/record_fields.hpp"
 #include "reports/record/run_record.hpp"
@@ -336,7 +337,15 @@ RunRecord run_record_from_json(std::string_view text, std::string_view where) {
   } catch (const Json::exception& error) {  // no JSON, or a number that no double holds
     const std::string_view what = error.what();
     throw UserError(std::string(where) + ": not JSON as `--format json` writes it: " +
-                    std::string(what.substr(what.find("] ") + 2)));
+                    std::string(what.substr(what.find("] ") + 2)) +
+                    (starts_with(text, "{") ? ""
+                                            : "; a table is shown by `foretell predict TABLE "
+                                              "--format md`"));
+  }
+  if (json.is_object() && json.contains("status") && !json.contains("schema")) {
+    throw UserError(std::string(where) +
+                    ": is a row of a table, not a record; `foretell predict TABLE --format md` "
+                    "shows tables");
   }
   if (json.is_object() && json.contains("arrival_s") && !json.contains("schema")) {
     throw UserError(std::string(where) +

@@ -123,6 +123,13 @@ TEST(WideRow, HasACellForEveryColumnAndLeavesOutWhatDoesNotApply) {
   EXPECT_EQ(cell("system"), "inf2.xlarge");
   EXPECT_EQ(cell("latency_s"), "0.0169");
   EXPECT_EQ(cell("latency_lo_s"), "0.0152");
+  const RunRecord whole = example_record();
+  for (const auto& [field, interval] : whole.summary.interval80) {
+    ASSERT_NE(find_metric(field), nullptr) << field;
+    EXPECT_EQ(cell(interval_column(field, "lo")), to_text(interval.low));
+    EXPECT_EQ(cell(interval_column(field, "hi")), to_text(interval.high));
+  }
+  EXPECT_EQ(cell("tpot_hi_s"), "");
   EXPECT_EQ(cell("batch"), "8");
   EXPECT_EQ(cell("tp"), "");
   EXPECT_EQ(cell("ttft_s"), "");

@@ -40,6 +40,16 @@ std::string interval_column(std::string_view column, std::string_view end) {
   return fmt::format("{}_{}{}", column.substr(0, place), end, column.substr(place));
 }
 
+bool has_interval(const SummaryMetric& metric) {
+  return std::string_view(metric.interval) == metric.field;
+}
+
+std::string interval_end(const SummaryMetric& metric, const RunSummary& summary,
+                         double Interval::*end) {
+  const auto found = summary.interval80.find(metric.field);
+  return found == summary.interval80.end() ? "" : to_text(found->second.*end);
+}
+
 RunSummary example_summary() {
   RunSummary summary;
   for (const SummaryMetric& metric : summary_metrics()) set_value(metric, summary, 1);

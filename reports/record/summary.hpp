@@ -199,6 +199,11 @@ std::string cell_of(const SummaryMetric& metric, const RunSummary& summary);
 // The column of an end of an interval, "lo" or "hi": units stay last, "latency_lo_s", but that of
 // rates does not, "requests_per_s_lo".
 std::string interval_column(std::string_view column, std::string_view end);
+// Does the metric have an interval of its own, and not that of another? Such have both columns.
+bool has_interval(const SummaryMetric& metric);
+// The cell of an end; "" where it does not apply.
+std::string interval_end(const SummaryMetric& metric, const RunSummary& summary,
+                         double Interval::*end);
 
 // Every metric is 1: for what needs names and units alone.
 RunSummary example_summary();

@@ -8,11 +8,6 @@
 namespace foretell {
 namespace {
 
-std::string bound(const RunSummary& summary, double Interval::*side) {
-  const auto found = summary.interval80.find("latency_s");
-  return found == summary.interval80.end() ? "" : to_text(found->second.*side);
-}
-
 std::string percentile(const RunSummary& summary, double Percentiles::*which) {
   return summary.distribution ? to_text(summary.distribution->latency_s.*which) : "";
 }
@@ -23,7 +18,7 @@ std::string overhead_of_padding(const RunSummary& summary) {
 }
 
 struct Column {
-  const char* name;
+  std::string name;
   std::function<std::string(const RunContext&, const RunSummary&)> cell;
 };
 
@@ -37,18 +32,23 @@ void add_scenario(std::vector<Column>& columns) {
   }
 }
 
-// The interval and the percentiles follow the latency, the unit follows the throughput.
+// Intervals follow their metric, the percentiles the latency, the unit the throughput.
 void add_metrics(std::vector<Column>& columns) {
   for (const SummaryMetric& metric : summary_metrics()) {
     columns.push_back(
         {metric.field, [&metric](const C&, const S& s) { return cell_of(metric, s); }});
     const std::string_view field = metric.field;
+    if (has_interval(metric)) {
+      for (const auto& [name, end] : {std::pair{"lo", &Interval::low}, {"hi", &Interval::high}}) {
+        columns.push_back(
+            {interval_column(field, name),
+             [&metric, end = end](const C&, const S& s) { return interval_end(metric, s, end); }});
+      }
+    }
     if (field == "latency_s") {
       columns.insert(
           columns.end(),
-          {{"latency_lo_s", [](const C&, const S& s) { return bound(s, &Interval::low); }},
-           {"latency_hi_s", [](const C&, const S& s) { return bound(s, &Interval::high); }},
-           {"latency_p50_s", [](const C&, const S& s) { return percentile(s, &Percentiles::p50); }},
+          {{"latency_p50_s", [](const C&, const S& s) { return percentile(s, &Percentiles::p50); }},
            {"latency_p90_s", [](const C&, const S& s) { return percentile(s, &Percentiles::p90); }},
            {"latency_p99_s", [](const C&, const S& s) { return percentile(s, &Percentiles::p99); }},
            {"padding_overhead", [](const C&, const S& s) { return overhead_of_padding(s); }}});
@@ -84,7 +84,7 @@ const std::vector<Column>& columns() {
 const CsvRow& wide_header() {
   static const CsvRow kHeader = [] {
     CsvRow header;
-    for (const Column& column : columns()) header.emplace_back(column.name);
+    for (const Column& column : columns()) header.push_back(column.name);
     return header;
   }();
   return kHeader;

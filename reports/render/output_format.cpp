@@ -1,5 +1,7 @@
 #include "reports/render/output_format.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
 
@@ -104,7 +106,12 @@ std::string format_words() {
 
 Format parse_format(const std::string& name) {
   for (const OutputFormat& known : output_formats()) {
-    if (known.table != nullptr && name == known.name) return known.format;
+    if (name != known.name) continue;
+    if (known.table != nullptr) return known.format;
+    throw UserError(
+        fmt::format("format {}: pages are made by `foretell report`, of what --store "
+                    "keeps or --format json writes; here there are: {}",
+                    name, join(names_of_formats(), ", ")));
   }
   throw unknown_name("format", name, names_of_formats());
 }
@@ -120,6 +127,15 @@ Format format_of_file(const std::string& path) {
   }
   throw UserError(path + ": the name has to end in " + alternatives(endings) +
                   ", which says what to write");
+}
+
+std::string format_by_ending(const std::string& path, const std::string& otherwise) {
+  const std::string extension = to_lower(std::filesystem::path(path).extension().string());
+  for (const OutputFormat& known : output_formats()) {
+    const auto& endings = known.extensions;
+    if (std::find(endings.begin(), endings.end(), extension) != endings.end()) return known.name;
+  }
+  return otherwise;
 }
 
 bool is_prose(Format format) { return format == Format::kTable || format == Format::kHtml; }

@@ -28,6 +28,8 @@ const std::vector<OutputFormat>& output_formats();
 Format parse_format(const std::string& name);
 // By the ending of a file; UserError that names the endings.
 Format format_of_file(const std::string& path);
+// The name of the format that the ending of a file means; `otherwise` for endings of none.
+std::string format_by_ending(const std::string& path, const std::string& otherwise);
 // "table (default), json, csv or md"
 std::string format_words();
 

@@ -34,7 +34,10 @@ TEST(OutputFormat, CellsStayCells) {
 
 TEST(OutputFormat, UnknownNamesAndEndingsSayWhatThereIs) {
   EXPECT_THAT(message_of<UserError>([] { parse_format("jsn"); }), HasSubstr("nearest is 'json'"));
-  EXPECT_THAT(message_of<UserError>([] { parse_format("html"); }), HasSubstr("unknown format"));
+  EXPECT_THAT(message_of<UserError>([] { parse_format("html"); }),
+              HasSubstr("pages are made by `foretell report`"));
+  EXPECT_EQ(format_by_ending("a/b.MD", "csv"), "md");
+  EXPECT_EQ(format_by_ending("b.txt", "csv"), "csv");
   EXPECT_THAT(message_of<UserError>([] { format_of_file("x.pdf"); }),
               HasSubstr("x.pdf: the name has to end in .json"));
 }

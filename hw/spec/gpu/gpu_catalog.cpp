@@ -292,7 +292,7 @@ GpuSystemSpec GpuCatalog::read_spec(const std::string& id,
   problems.throw_if_any();
   like.is_own = like.is_own || is_file_name(device_id) || !is_project_hw(hw_);
   const DeviceFile file(device, measured_gpus(), like.device);
-  problems.collect([&] { spec.device.name = file.text("name"); });
+  problems.collect([&] { spec.device.name = file.name(); });
   problems.collect([&] { spec.device.architecture = read_architecture(file); });
   FieldList list;
   fields(list, spec.device);

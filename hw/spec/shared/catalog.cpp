@@ -140,7 +140,7 @@ void Catalog::read_device(const std::string& name, NeuronDeviceSpec& device, Par
   const fs::path measured = project_hw_folder();
   if (!problems.collect([&] { like = stated_likeness(root, ids_in(measured / kDevices)); })) return;
   const DeviceFile values(root, measured / kDevices, like.device);
-  problems.collect([&] { device.name = values.text("name"); });
+  problems.collect([&] { device.name = values.name(); });
   read_part(values, root, path, device, {"id", "name", "core", "like"}, effective_device_path,
             parts);
   fs::path core_file;

@@ -148,7 +148,7 @@ TEST_F(CatalogTest, AllOverridesAreCheckedAtOnce) {
   options.set = {"core.tensor.clock=1 GHz", "core.tensor.clock=2 GHz", "foo=1", "device.cores=x"};
   EXPECT_EQ(load_message("inf2.xlarge", options),
             "--set core.tensor.clock=2 GHz: core.tensor.clock is set twice\n"
-            "--set foo=1: foo: no such parameter\n"
+            "--set foo=1: foo: no such parameter; `foretell show` of the system lists them\n"
             "--set device.cores=x: device.cores: 'x' is not a number");
 }
 

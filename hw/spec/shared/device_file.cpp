@@ -64,6 +64,10 @@ const Node& DeviceFile::stating(std::string_view key) const {
 
 std::string DeviceFile::text(std::string_view key) const { return stating(key).as_text(key); }
 
+std::string DeviceFile::name() const {
+  return text(parent_file_.empty() || states("name") ? "name" : "id");
+}
+
 bool DeviceFile::states_all(const FieldList& list) const {
   return std::all_of(list.all().begin(), list.all().end(), [this](const Field& field) {
     if (field.is_optional) return true;

@@ -30,6 +30,8 @@ class DeviceFile {
 
   // The text at a key of the file, else of the one that it is like; UserError with file:line.
   std::string text(std::string_view key) const;
+  // What messages call it: the name that it states; where it is like another one, its id.
+  std::string name() const;
   // The node at that key; UserError where there is none.
   const Node& stating(std::string_view key) const;
   bool states(std::string_view key) const { return root_.find(key) != nullptr; }

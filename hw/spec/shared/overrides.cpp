@@ -58,7 +58,7 @@ std::set<std::string> apply_overrides(FieldList& list, const std::vector<std::st
   for (const std::string& assignment : assignments) {
     const std::string where = fmt::format("--set {}", assignment);
     const std::size_t equals = assignment.find('=');
-    if (equals == std::string::npos) {
+    if (equals == std::string::npos || equals == 0) {
       problems.add(where, "", "expected PATH=VALUE, for example device.hbm.bandwidth=1.6TB/s");
       continue;
     }

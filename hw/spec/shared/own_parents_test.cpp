@@ -36,6 +36,7 @@ TEST_F(OwnParents, AFileTakesWhatItLeavesOutFromTheOneBesideIt) {
   const GpuCatalog catalog;
   const GpuDeviceSpec device = catalog.load(path).spec.device;
   EXPECT_EQ(device.id, "faster");
+  EXPECT_EQ(device.name, "faster");
   EXPECT_EQ(device.hbm.bandwidth, BytesPerSecond(8e12));
   EXPECT_EQ(device.hbm.capacity, Bytes(120.0 * (1 << 30)));
   EXPECT_EQ(device.sms, 100);

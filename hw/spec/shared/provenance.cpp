@@ -148,7 +148,9 @@ bool SourcedReader::read_value(const Field& field, const std::string& path, cons
   if (!node.is_map()) {
     problems.add(
         node, path,
-        fmt::format("expected {{value: …, source: …, kind: …}}; here is {}", describe(node.kind)));
+        fmt::format("expected {{value: …, source: …, kind: …}}; here is {}; one of your own is "
+                    "{{value: {}, source: {}, kind: assumed, why: made up}}",
+                    describe(node.kind), node.is_scalar() ? node.text : "…", kOwnSource));
     return false;
   }
   problems.collect([&] { node.only_keys(kValueKeys, path); });

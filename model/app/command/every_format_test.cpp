@@ -174,6 +174,32 @@ TEST_F(EveryFormat, AnUnknownFormatIsRefusedByAll) {
   }
 }
 
+TEST(FormOfAFile, TheEndingSaysItWhereNothingElseDoes) {
+  const TemporaryFolder folder;
+  const std::vector<std::string> run = {
+      "run", "--on", "inf2.xlarge", "--workload", "bert-base-uncased", "--seq", "128"};
+  const auto written = [&](std::vector<std::string> line, const std::string& name) {
+    line.insert(line.end(), {"-o", folder.file(name)});
+    const CommandResult result = run_command(line);
+    return result.code == kSuccess ? folder.read(name) : result.messages;
+  };
+  const std::string csv = written(run, "r.csv");
+  EXPECT_THAT(csv, testing::StartsWith("system,workload,"));
+  for (const char* end : {"latency_lo_s,", "throughput_hi,", "tpot_lo_s,", "wall_watts_hi,"})
+    EXPECT_THAT(csv, testing::HasSubstr(end));
+  EXPECT_THAT(written(run, "r.jsonl"), testing::StartsWith("{\"schema\""));
+  EXPECT_THAT(written(run, "r.txt"), testing::StartsWith("bert-base-uncased on"));
+  EXPECT_THAT(written(run, "r.html"), testing::HasSubstr("pages are made by `foretell report`"));
+  const std::string records = folder.file("r.jsonl");
+  EXPECT_THAT(written({"report", records}, "s.md"), testing::StartsWith("#"));
+  EXPECT_THAT(written({"report", records, "--format", "md"}, "s.csv"),
+              testing::HasSubstr("--format md: the ending of "));
+  EXPECT_THAT(run_command({"report", folder.file("r.csv")}).messages,
+              testing::HasSubstr("a table is shown by `foretell predict TABLE --format md`"));
+  EXPECT_THAT(run_command({"report", folder.write("t.json", "{\"status\":\"ok\"}\n")}).messages,
+              testing::HasSubstr("is a row of a table, not a record"));
+}
+
 TEST(CsvOfStudies, TheEndsOfIntervalsAreTheLastColumns) {
   const TemporaryFolder folder;
   const std::string path =

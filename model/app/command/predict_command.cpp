@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
@@ -13,7 +11,9 @@
 #include "model/app/tables/kernel_batch.hpp"
 #include "model/app/tables/power_rows.hpp"
 #include "model/app/tables/serving_batch.hpp"
+#include "model/app/tables/stopped_table.hpp"
 #include "model/app/terminal/options.hpp"
+#include "model/app/terminal/output.hpp"
 #include "model/app/terminal/progress.hpp"
 #include "model/app/terminal/request_options.hpp"
 #include "model/app/workers/stop_signals.hpp"
@@ -22,6 +22,7 @@
 #include "model/base/text.hpp"
 #include "reports/record/json_text.hpp"
 #include "reports/render/output_format.hpp"
+#include "reports/render/si_format.hpp"
 
 namespace foretell {
 namespace {
@@ -69,7 +70,10 @@ CsvRow pick(const CsvRow& row, const std::vector<std::size_t>& columns) {
   return cells;
 }
 
-void append_prediction(const TableLayout& layout, const RowPrediction& prediction, CsvRow& row) {
+// For people numbers are rounded.
+void append_prediction(const TableLayout& layout, const RowPrediction& prediction, Format format,
+                       CsvRow& row) {
+  const bool is_rounded = format == Format::kTable || format == Format::kMarkdown;
   for (const std::string& name : layout.added) {
     if (name == "status") {
       row.emplace_back(prediction.error.empty() ? "ok" : "error");
@@ -78,7 +82,8 @@ void append_prediction(const TableLayout& layout, const RowPrediction& predictio
     } else {
       const auto value = prediction.values.find(name);
       const auto text = prediction.texts.find(name);
-      row.push_back(value != prediction.values.end() ? to_text(value->second)
+      row.push_back(value != prediction.values.end()
+                        ? is_rounded ? plain_format(value->second, 4) : to_text(value->second)
                     : text != prediction.texts.end() ? text->second
                                                      : "");
     }
@@ -118,27 +123,6 @@ std::string json_line(const CsvRow& header, std::size_t passed, const CsvRow& ce
   return line + "}\n";
 }
 
-// The next row of what is asked; none after a signal, which also ends a wait for standard input.
-bool next_row(CsvReader& table, CsvRow& row, std::string& problem) {
-  if (StopSignals::received() != 0) return false;
-  try {
-    return table.next(row, problem);
-  } catch (const UserError&) {
-    if (StopSignals::received() == 0) throw;
-    return false;
-  }
-}
-
-// `open` rows were read and not predicted. A file may have more; standard input is not waited for.
-std::string interruption_text(CsvReader& table, std::size_t done, std::size_t open) {
-  std::size_t all = done + open;
-  if (table.path() == "-")
-    return fmt::format("interrupted; {} of the {} rows read are done", done, all);
-  CsvRow row;
-  for (std::string problem; table.next(row, problem);) ++all;
-  return fmt::format("interrupted; {} of {} rows are done", done, all);
-}
-
 int predict_table(const PredictOptions& options, const Session& session) {
   const int jobs = parse_jobs(options.jobs);
   const Format format = parse_format(options.format);
@@ -172,7 +156,7 @@ int predict_table(const PredictOptions& options, const Session& session) {
         return;
       }
       CsvRow cells = pick(row, passed);
-      append_prediction(layout, prediction, cells);
+      append_prediction(layout, prediction, format, cells);
       if (format == Format::kJson) {
         output.write(json_line(header, passed.size(), cells, prediction));
       } else if (streams) {
@@ -219,7 +203,11 @@ int predict_table(const PredictOptions& options, const Session& session) {
                 " rows failed; their column 'message' says why");
   }
   const bool is_interrupted = StopSignals::received() != 0;
-  if (is_interrupted) session.say("foretell: " + interruption_text(table, rows, open));
+  if (is_interrupted) {
+    CsvRow row;
+    for (std::string problem; next_left_row(table, row, problem);) ++open;
+    session.say("foretell: " + interruption_text(table, rows, rows + open));
+  }
   return failed > 0 || is_interrupted ? kOutsideTolerance : kSuccess;
 }
 
@@ -242,6 +230,7 @@ void add_predict_command(CLI::App& app, Session& session) {
              "file for the result (default: standard output)");
   add_option(*command, "--format", options->format, "FORM",
              "csv (default), json: an object per line, table or md");
+  take_format_of_ending(*command, options->format);
   add_option(*command, "--jobs", options->jobs, "N", "processes (default: one per processor)");
   command->add_flag(
       "--energy", options->energy,

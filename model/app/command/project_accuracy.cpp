@@ -12,6 +12,7 @@
 #include "model/app/command/table_accuracy.hpp"
 #include "model/app/tables/report_classes.hpp"
 #include "model/app/terminal/progress.hpp"
+#include "model/app/workers/stop_signals.hpp"
 #include "model/base/data_root.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/kept_inputs.hpp"
@@ -100,11 +101,14 @@ class ProjectReport {
     report_.rows += part.rows;
     report_.failed += part.failed;
     report_.refused += part.refused;
+    report_.interrupted = part.interrupted;
   }
 
   void note(const ReportClass& table, const std::string& text) {
     report_.notes.push_back(table.name + ": " + text);
   }
+
+  bool interrupted() const { return report_.interrupted; }
 
   AccuracyReport finish() {
     const auto error = [](const Sample& sample) { return relative_error(sample.comparison); };
@@ -135,7 +139,9 @@ class ProjectAccuracy {
   }
 
   AccuracyReport report() {
+    std::size_t done = 0;
     for (const ReportClass& one : classes_) {
+      if (StopSignals::received() != 0) break;
       if (fs::is_directory(path_of(one))) {
         add_machines(one);
       } else if (fs::exists(path_of(one))) {
@@ -145,9 +151,14 @@ class ProjectAccuracy {
                      fmt::format("left out; FORETELL_DATA names no folder with {}", one.table));
       }
       done_seconds_ += one.seconds;
+      if (!report_.interrupted()) ++done;
     }
     AccuracyReport report = report_.finish();
-    if (!report.parts.empty()) return report;
+    if (StopSignals::received() != 0) {
+      report.mark_interrupted(
+          fmt::format("interrupted; {} of {} classes are done", done, classes_.size()));
+    }
+    if (!report.parts.empty() || report.interrupted) return report;
     std::string why = "--all: no row counts";
     for (const std::string& note : report.notes) why += "\n" + note;
     throw UserError(why);

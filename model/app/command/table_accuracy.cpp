@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <deque>
 #include <map>
 #include <optional>
@@ -27,8 +28,10 @@
 #include "model/app/tables/row_parts.hpp"
 #include "model/app/tables/sample_collector.hpp"
 #include "model/app/tables/serving_batch.hpp"
+#include "model/app/tables/stopped_table.hpp"
 #include "model/app/tables/unstated_loads.hpp"
 #include "model/app/terminal/progress.hpp"
+#include "model/app/workers/stop_signals.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
 
@@ -194,15 +197,19 @@ class TableComparison {
                       question_.jobs, sink, show));
     }
     collector_.drop(contradicted_);
-    if (collector_.samples().empty() && out_.failed.count() == 0) {
+    const bool is_stopped = StopSignals::received() != 0;
+    if (collector_.samples().empty() && out_.failed.count() == 0 && !is_stopped) {
       refuse_empty(question_, read_, filter_, out_);
     }
     AccuracyReport report = build_report(shown_samples(), question_.by, question_.worst);
+    report.rows = std::min(done_, asked_);
+    if (is_stopped) report.mark_interrupted(interruption_text(table_, report.rows, asked_));
     if (!question_.parts_of.empty()) {
+      const std::string rows =
+          is_stopped ? fmt::format(", {} of {} rows", report.rows, asked_) : "";
       report.parts = accuracy_by_part(collector_.samples(), collector_.repeats(),
-                                      question_.parts_of, out_.in_vault > 0);
+                                      question_.parts_of + rows, out_.in_vault > 0);
     }
-    report.rows = asked_;
     report.failed = out_.failed.count();
     report.refused = out_.refused.count() + contradicted_.size();
     add_notes(out_, counts_text(), report);
@@ -245,14 +252,21 @@ class TableComparison {
   void predict_rows(Batch&& batch) {
     CsvRow row;
     std::string problem;
-    while (table_.next(row, problem)) {
-      ++read_;
-      if (problem.empty() && !counts(row)) continue;
-      ++asked_;
+    while (next_row(table_, row, problem)) {
+      if (!is_asked(row, problem)) continue;
       lines_.push_back(table_.line());
       batch.add(std::move(row), problem);
     }
     batch.finish();
+    if (StopSignals::received() == 0) return;
+    while (next_left_row(table_, row, problem)) is_asked(row, problem);
+  }
+
+  bool is_asked(const CsvRow& row, const std::string& problem) {
+    ++read_;
+    if (problem.empty() && !counts(row)) return false;
+    ++asked_;
+    return true;
   }
 
   // Does a row count? What it misses is noted.
@@ -347,6 +361,8 @@ class TableComparison {
   void take(const CsvRow& row, const RowPrediction& prediction) {
     const std::size_t line = lines_.front();
     lines_.pop_front();
+    if (prediction.is_open) return;
+    ++done_;
     before_block_ = table_.consumed();
     if (is_too_short(row, prediction)) {
       out_.impossible.add(
@@ -401,6 +417,7 @@ class TableComparison {
   std::deque<std::size_t> lines_;             // of the rows that wait for their prediction
   std::size_t read_ = 0;
   std::size_t asked_ = 0;
+  std::size_t done_ = 0;  // of those asked; the others had to wait when a signal came
   double before_block_ = 0;
 };
 

@@ -1,12 +1,8 @@
 // predict, validate and compare, from the command line to the bytes that come out.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <csignal>
 #include <cstdlib>
-#include <fstream>
 
 #include "model/app/command/testing/command_runner.hpp"
 #include "reports/record/csv.hpp"
@@ -76,39 +72,21 @@ TEST(Predict, RowsAreJsonLinesToo) {
               HasSubstr("pred_call_ms"));
 }
 
-// The fourth sample waits for ever, the others take no time.
-RunRecord predict_until_four(const Request& request) {
-  if (request.batch == 4) pause();
-  return fake_predict(request);
-}
-
-TEST(Predict, InterruptedKeepsTheRowsThatAreDone) {
+TEST(Predict, TheEndingOfTheOutputSaysTheFormAndPeopleReadRoundedNumbers) {
   const TemporaryFolder folder;
-  std::string rows;
-  for (int i = 1; i <= 9; ++i) rows += row("R" + std::to_string(i), std::to_string(i));
-  const std::string table = folder.write("t.csv", kHeader + rows);
-  for (const char* form : {"csv", "md"}) {
-    const pid_t process = fork();
-    if (process == 0) {
-      std::ofstream said(folder.file("messages"));
-      Session session;
-      session.predict = predict_until_four;
-      session.messages = &said;
-      // One process ends all rows before the fourth, the clock ends the wait for that.
-      std::signal(SIGALRM, [](int) { std::raise(SIGINT); });
-      alarm(1);
-      const int code = run_application(
-          {"predict", table, "-o", folder.file(form), "--jobs", "1", "--format", form}, session);
-      said.close();
-      _exit(code);
-    }
-    int status = 0;
-    waitpid(process, &status, 0);
-    ASSERT_TRUE(WIFEXITED(status));
-    EXPECT_EQ(WEXITSTATUS(status), kOutsideTolerance);
-    EXPECT_THAT(folder.read("messages"), HasSubstr("interrupted; 3 of 9 rows are done"));
-    EXPECT_THAT(folder.read(form), AllOf(HasSubstr("R1"), HasSubstr("R3"), Not(HasSubstr("R4"))));
-  }
+  const std::string table = folder.write("t.csv", kHeader + row("A", "8"));
+  const auto written = [&](const std::string& name, const std::vector<std::string>& more = {}) {
+    std::vector<std::string> line = {"predict", table, "-o", folder.file(name)};
+    line.insert(line.end(), more.begin(), more.end());
+    const CommandResult result = run_command(line);
+    return result.code == kSuccess ? folder.read(name) : result.messages;
+  };
+  EXPECT_THAT(written("o.md"), AllOf(StartsWith("| id |"), HasSubstr("| 1684 | 2286 |")));
+  EXPECT_THAT(written("o.tsv"), HasSubstr("\t1684.2105263157894\t"));
+  EXPECT_THAT(written("o.JSON"), StartsWith("{\"id\":\"A\""));
+  EXPECT_THAT(written("o.txt"), StartsWith("id,system"));
+  EXPECT_THAT(written("p.md", {"--format", "csv"}), StartsWith("id,system"));
+  EXPECT_THAT(written("o.html"), HasSubstr("format html: pages are made by `foretell report`"));
 }
 
 TEST(Predict, RowsThatFailKeepTheirPlace) {

@@ -15,6 +15,7 @@
 #include "model/app/terminal/options.hpp"
 #include "model/app/terminal/output.hpp"
 #include "model/app/terminal/request_options.hpp"
+#include "model/app/workers/stop_signals.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/measured_data.hpp"
 #include "model/base/text.hpp"
@@ -125,6 +126,7 @@ int validate(const ValidateOptions& options, const Session& session) {
   if (!options.all) check_not_same_file(question.table, options.output.output);
   open_part(question, options.vault, session);
   OutputFile output(options.output.output);
+  const StopSignals signals;
   const AccuracyReport report =
       options.all ? accuracy_of_project(question, session) : accuracy_of_table(question, session);
   const std::string text = render(report, format, session.result_width);
@@ -132,12 +134,14 @@ int validate(const ValidateOptions& options, const Session& session) {
   output.finish();
   if (format != Format::kTable && format != Format::kJson) {  // which have no place for them
     for (const std::string& note : report.notes) session.say("foretell: " + note);
+  } else if (report.interrupted) {
+    session.say("foretell: " + report.notes.front());
   }
   const std::vector<std::string> broken = broken_limits(options, report);
   for (const std::string& limit : broken) session.say("foretell: outside tolerance: " + limit);
   // Some rows of the project's tables are of what is not described: their notes say so.
   const bool all_count = options.all || (report.failed == 0 && report.refused == 0);
-  return broken.empty() && all_count ? kSuccess : kOutsideTolerance;
+  return broken.empty() && all_count && !report.interrupted ? kSuccess : kOutsideTolerance;
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "hw/spec/gpu/kernel_library.hpp"
 #include "model/app/request/request_fields.hpp"
 #include "model/app/request/resolved_request.hpp"
+#include "model/app/serving/request/serve_keys.hpp"
 #include "model/app/tables/row_filter.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/names.hpp"
@@ -231,6 +232,15 @@ std::string nearest_column(const std::string& name) {
   return "";
 }
 
+// "Concurrency", "rate" and "max_batch" are of services.
+bool is_of_services(const std::string& name) {
+  const auto& keys = serve_keys();
+  return std::any_of(keys.begin(), keys.end(), [&name](const ServeKey& known) {
+    return known.lists && std::string_view(known.key) != "engine" &&
+           letters_of(known.key) == letters_of(name);
+  });
+}
+
 bool states_requests(const CsvRow& header) {
   return has_column(header, "system") && has_column(header, "workload");
 }
@@ -250,6 +260,14 @@ std::vector<std::string> unread_columns(const CsvRow& header) {
   if (!states_requests(header)) return texts;
   for (const std::string& name : header) {
     if (!meant_column(name).empty()) continue;
+    if (is_of_services(name)) {
+      texts.push_back(fmt::format(
+          "column '{}' is not read, as rows with system and workload are single calls; "
+          "`foretell serve` and studies predict services, as do tables with gpu, model, framework, "
+          "precision, concurrency, isl and osl",
+          name));
+      continue;
+    }
     const std::string column = nearest_column(name);
     if (!column.empty())
       texts.push_back(fmt::format("column '{}' is not read; nearest is '{}'", name, column));

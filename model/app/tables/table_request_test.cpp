@@ -50,6 +50,8 @@ TEST(RowReader, AColumnThatIsAlmostAnotherIsNamed) {
                           "column 'Precison' is not read; nearest is 'compute_dtype'",
                           "column 'batc' is not read; nearest is 'batch'"));
   EXPECT_THAT(unread_columns({"gpu", "dtype", "m", "n", "k", "batchsize"}), IsEmpty());
+  EXPECT_THAT(unread_columns({"system", "workload", "Concurrency"}),
+              ElementsAre(testing::HasSubstr("column 'Concurrency' is not read")));
 }
 
 TEST(RowReader, WeightsThatAreNotModelledAreRefused) {

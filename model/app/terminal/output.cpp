@@ -30,6 +30,13 @@ void add_format_option(CLI::App& command, OutputOptions& options) {
   add_option(command, "--format", options.format, "FORM", format_words());
   add_option(command, "-o,--output", options.output, "FILE",
              "file for the result (default: standard output)");
+  take_format_of_ending(command, options.format);
+}
+
+void take_format_of_ending(CLI::App& command, std::string& format) {
+  command.get_option("--output")->each([&command, &format](const std::string& path) {
+    if (command.count("--format") == 0) format = format_by_ending(path, format);
+  });
 }
 
 void add_store_option(CLI::App& command, OutputOptions& options) {

@@ -24,7 +24,10 @@ struct OutputOptions {
   bool energy = false;  // tables say where the joules go
 };
 
-void add_format_option(CLI::App& command, OutputOptions& options);  // --format and -o
+// --format and -o, whose ending says the form where --format does not.
+void add_format_option(CLI::App& command, OutputOptions& options);
+// The same for a command that has both options.
+void take_format_of_ending(CLI::App& command, std::string& format);
 void add_store_option(CLI::App& command, OutputOptions& options);   // --store
 void add_energy_option(CLI::App& command, OutputOptions& options);  // --energy
 

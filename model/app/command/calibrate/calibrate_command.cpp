@@ -210,7 +210,8 @@ int fit_device(const FitCommandOptions& options, const Session& session, FitOutp
     if (!options.table.empty()) throw UserError("give --table or --measurements, not both");
     if (!GpuCatalog().has_system(options.device)) {
       throw UserError("--measurements: '" + options.device +
-                      "' is neither a CPU nor a GPU; `foretell list devices` shows them");
+                      "' is neither a system of a CPU nor a GPU; `foretell list systems` "
+                      "shows them");
     }
     const KernelFitCommand command{
         options.device, options.measurements, "",    options.output, options.framework,

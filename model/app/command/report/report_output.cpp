@@ -1,5 +1,7 @@
 #include "model/app/command/report/report_output.hpp"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "calib/validate/accuracy_report.hpp"
@@ -88,6 +90,12 @@ std::string rendered_services(const ReportContent& content, Format form, int wid
 
 Format report_format(const std::string& output, const std::string& format) {
   const Format form = output == "-" ? parse_format(format) : format_of_file(output);
+  if (output != "-" && format_by_ending(output, format) != format) {
+    throw UserError(
+        fmt::format("--format {}: the ending of {} says another form; leave it out, or name "
+                    "another file",
+                    format, output));
+  }
   if (form == Format::kHtml) check_page();
   return form;
 }

@@ -327,6 +327,11 @@ ServeRequest Recipes::request_of(const ServedCells& cells) const {
   ServeRequest request;
   const std::string network = served_cell(cells, "model");
   const std::string precision = served_cell(cells, "precision");
+  if (precision.empty()) {
+    std::vector<std::string> names;
+    for (const auto& known : precisions_) names.push_back(known.first);
+    throw UserError("precision: is empty; expected " + join(names, ", "));
+  }
   const auto named = networks_.find(network_key(networks_, network, precision));
   request.machine.workload =
       named == networks_.end() ? network : workload_named(network, named->second);

@@ -29,6 +29,13 @@ ServedCells point(const char* measured, const char* clients, const char* prompt)
           {"gpus", "8"}};
 }
 
+TEST(Recipes, ARowWithoutAPrecisionNamesTheKnownOnes) {
+  ServedCells cells = point("2025-11-02", "16", "1024");
+  cells.erase("precision");
+  EXPECT_THAT(message_of<UserError>([&] { Recipes::load().request_of(cells); }),
+              testing::HasSubstr("precision: is empty; expected bf16, fp4, fp8"));
+}
+
 TEST(Recipes, AStepHasRoomForAPromptAndATokenOfEveryClient) {
   const Recipes recipes = Recipes::load();
   const auto tokens = [&](const ServedCells& cells) {

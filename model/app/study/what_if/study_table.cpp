@@ -61,8 +61,8 @@ std::string front_title(const StudyResults& results, std::size_t shown) {
   std::vector<std::string> names;
   for (const StudyObjective& objective : results.study.objectives)
     names.push_back((objective.maximise ? "high " : "low ") + objective.name);
-  std::string title =
-      fmt::format("Pareto front of {}: {} points", join(names, ", "), results.front.size());
+  std::string title = fmt::format("Pareto front of {}: {} point{}", join(names, ", "),
+                                  results.front.size(), results.front.size() == 1 ? "" : "s");
   if (shown < results.front.size()) title += fmt::format(", the first {} of them", shown);
   return title;
 }
@@ -257,10 +257,8 @@ std::vector<CsvRow> study_rows(const StudyStore& store, const StudyResults& resu
   for (const SummaryMetric& metric : summary_metrics()) header.emplace_back(metric.field);
   for (const char* name : {"throughput_unit", "bottleneck", "message"}) header.emplace_back(name);
   const std::size_t message = header.size() - 1;
-  std::vector<const char*> with_interval;
   for (const SummaryMetric& metric : summary_metrics()) {
-    if (std::string_view(metric.interval) != metric.field) continue;  // which shares another's
-    with_interval.push_back(metric.field);
+    if (!has_interval(metric)) continue;
     for (const char* end : {"lo", "hi"}) header.push_back(interval_column(metric.field, end));
   }
   std::vector<CsvRow> rows = {header};
@@ -281,12 +279,11 @@ std::vector<CsvRow> study_rows(const StudyStore& store, const StudyResults& resu
       cells.resize(message);
     }
     cells.push_back(row.point.hash.empty() ? row.point.skipped_by : row.result.message);
-    for (const char* field : with_interval) {
+    for (const SummaryMetric& metric : summary_metrics()) {
       if (!row.result.record) break;
-      const auto& known = row.result.record->summary.interval80;
-      const auto found = known.find(field);
-      cells.push_back(found == known.end() ? "" : to_text(found->second.low));
-      cells.push_back(found == known.end() ? "" : to_text(found->second.high));
+      if (!has_interval(metric)) continue;
+      for (const auto end : {&Interval::low, &Interval::high})
+        cells.push_back(interval_end(metric, row.result.record->summary, end));
     }
     cells.resize(header.size());
     rows.push_back(std::move(cells));
