@@ -175,6 +175,36 @@ TEST(StoredFormats, WhatCannotBeReadIsSaid) {
   EXPECT_THAT(notes("re:.*"), Contains(HasSubstr("no matrix of the decoder has its format")));
 }
 
+// As Python's re.match, in time that grows with the length of the pattern alone.
+TEST(StoredFormats, ExpressionsAreMatchedFromTheStart) {
+  const auto type_of_gate = [](const std::string& pattern) {
+    auto types = types_of(dense_network_with(R"({"quant_method": "fp8", "ignored_layers": ["re:)" +
+                                             pattern + R"("]})"));
+    return types["decoder.0.ffn.gate.weight"];
+  };
+  EXPECT_EQ(type_of_gate("model.layers.0"), "bf16") << "with any text after it";
+  EXPECT_EQ(type_of_gate("mlp"), "fp8") << "not within a name";
+  EXPECT_EQ(type_of_gate(R"(.*layers\\.\\d{1,2}\\.mlp)"), "bf16");
+  EXPECT_EQ(type_of_gate(R"(^(?!.*self_attn).*)"), "bf16");
+  EXPECT_EQ(type_of_gate(R"(^(?!.*mlp\\.(gate|up)_proj$).*)"), "fp8");
+  EXPECT_EQ(type_of_gate(R"((?!.*self_attn)(?!.*mlp).*)"), "fp8");
+  std::string hostile;
+  for (int i = 0; i < 60; ++i) hostile += "(a*)*";
+  EXPECT_EQ(type_of_gate(hostile + "b"), "fp8");
+  EXPECT_EQ(type_of_gate(".*" + hostile + "layers.0"), "bf16");
+}
+
+// AutoRound searches names for its expressions; other names are whole or parts of them.
+TEST(StoredFormats, ExpressionsOfAutoRoundAreSearchedFor) {
+  auto types = types_of(dense_network_with(
+      R"({"quant_method": "auto-round", "bits": 4, "extra_config": {"mlp\\.(gate|up)_proj$":
+        {"bits": 16}, "model.layers.1.self_attn.q_proj": {"bits": 8}, ".*down_proj.*": {"bits": 8}}})"));
+  EXPECT_EQ(types["decoder.0.ffn.gate.weight"], "bf16");
+  EXPECT_EQ(types["decoder.0.ffn.output.weight"], "int8");
+  EXPECT_EQ(types["decoder.1.attention.query.weight"], "int8");
+  EXPECT_EQ(types["decoder.1.attention.key.weight"], "int4");
+}
+
 // Experts of DeepSeek-V4 are in FP4, the others in FP8.
 TEST(StoredFormats, ExpertsHaveATypeOfTheirOwn) {
   std::string text = network_with(R"({"quant_method": "fp8", "weight_block_size": [128, 128]})");
