@@ -15,6 +15,39 @@ void read_phi3(JsonFields& fields, ModelConfig* config) {
   reader.read_windows(every_layer, 1);
 }
 
+// In all but every so many-th layer, blocks of keys before the last few are seen by turns.
+void read_blocks_of_keys(PartsReader& reader) {
+  JsonFields& fields = reader.fields();
+  const std::int64_t dense = fields.count_or("dense_attention_every_n_layers", kMaxLayers, 2);
+  const std::int64_t block = fields.size_or("blocksparse_block_size", kMaxPositions, 64);
+  const std::int64_t near = fields.size_or("blocksparse_num_local_blocks", kMaxPositions, 16);
+  const std::int64_t stride = fields.size_or("blocksparse_vert_stride", kMaxPositions, 8);
+  if (fields.flag_or("blocksparse_homo_head_pattern", false)) {
+    fields.problem("blocksparse_homo_head_pattern",
+                   "true, one pattern for all heads, cannot be imported; false can");
+  }
+  for (std::size_t i = 0; i < reader.layers().size(); ++i) {
+    if (dense > 0 && (static_cast<std::int64_t>(i) + 1) % dense == 0) continue;
+    reader.layer(i).mixer.window = std::min(kMaxPositions, near * block);
+    reader.layer(i).mixer.stride = stride;
+  }
+}
+
+void read_phi3small(JsonFields& fields, ModelConfig* config) {
+  PartsReader reader(fields, config, {4096, 32, 32, 8, 0, 0, 100352, 8192});
+  reader.use_layer_norm();
+  const std::int64_t width = reader.size({"ff_intermediate_size"}, kMaxWidth, 14336);
+  for (LayerPart& part : reader.layers()) {
+    part.mixer.qkv_bias = part.mixer.output_bias = part.feed_forward.bias = true;
+    part.feed_forward.intermediate = width;
+  }
+  reader.read_rotation();
+  read_blocks_of_keys(reader);
+  reader.note(
+      "attention over blocks of keys is timed as that to a window of as many; single tokens read "
+      "the blocks of all heads that share keys");
+}
+
 void read_gemma2(JsonFields& fields, ModelConfig* config) {
   PartsReader reader(fields, config, {2304, 26, 8, 4, 256, 9216, 256000, 8192});
   reader.set_form(LayerForm::kSandwich);
@@ -329,6 +362,7 @@ void read_nemotron_nas(JsonFields& fields, ModelConfig* config) {
 std::vector<ModelType> dense_network_types() {
   return {
       {"phi3", "Phi3", {}, read_phi3, false},
+      {"phi3small", "Phi3Small", {}, read_phi3small, true},
       {"gemma2", "Gemma2", {}, read_gemma2, true},
       {"gemma3", "Gemma3", {}, read_gemma3, true},
       {"gemma4", "Gemma4", {}, read_gemma4, true},
