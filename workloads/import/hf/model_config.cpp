@@ -239,7 +239,7 @@ void read_nested(JsonFields& fields, ModelConfig* config) {
   const bool is_llama = type != nullptr && type->model_type == "llama";
   if (is_llama) type = find_type("llama_in_parts");
   if (type != nullptr && type->model_type == "mistral") type = find_type("mistral_in_parts");
-  if (type != nullptr && type->model_type == "qwen2") type = find_type("qwen2_vl");
+  if (type != nullptr && type->model_type == "qwen2") type = find_type("qwen2_in_parts");
   if (type != nullptr && type->model_type == "qwen3") type = find_type("qwen3_vl");
   if (type == nullptr) {
     check_text_type(inner, outer, text_field(fields), config->file);
@@ -255,8 +255,7 @@ void read_nested(JsonFields& fields, ModelConfig* config) {
     config->tied_embeddings = fields.flag_or("tie_word_embeddings", false);
   read_checkpoint_format(inner, config);
   read_vision_tower(fields, config);
-  if (fields.is_object("audio_config"))
-    config->notes.emplace_back("audio_config: the tower for sounds is left out");
+  read_audio_tower(fields, config);
   fields.take_problems(inner);
   note_unread(inner, config);
 }

@@ -278,6 +278,13 @@ void read_qwen2_vl(JsonFields& fields, ModelConfig* config) {
   reader.read_rotation();
 }
 
+// Qwen2 beside a tower, whose files may leave sizes out.
+void read_qwen2_in_parts(JsonFields& fields, ModelConfig* config) {
+  PartsReader reader(fields, config, {4096, 32, 32, 32, 0, 22016, 151936, 32768});
+  bias_of_projections(reader, true);
+  reader.read_rotation();
+}
+
 // The decoder of a network that hears, sees and speaks: its files state all sizes.
 void read_qwen2_omni(JsonFields& fields, ModelConfig* config) {
   PartsReader reader(fields, config);
@@ -381,6 +388,7 @@ std::vector<ModelType> dense_network_types() {
       {"mimo", "MiMo", {}, read_mimo, false},
       {"qwen2_vl", "Qwen2VL", {}, read_qwen2_vl, false},
       {"qwen2_5_vl", "Qwen2_5_VL", {}, read_qwen2_vl, false},
+      {"qwen2_in_parts", "Qwen2InParts", {}, read_qwen2_in_parts, false},
       {"qwen2_5_omni", "Qwen2_5Omni", {}, read_qwen2_omni, false},
       {"qwen3_vl", "Qwen3VL", {}, read_qwen3_vl, false},
       {"glm4", "Glm4", {}, read_glm4, false},

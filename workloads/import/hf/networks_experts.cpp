@@ -133,12 +133,17 @@ void read_llama4(JsonFields& fields, ModelConfig* config) {
   PartsReader reader(fields, config, {5120, 48, 40, 8, 128, 8192, 202048, 131072});
   reader.read_rotation();
   read_llama4_layers(reader);
+  for (LayerPart& layer : reader.layers())
+    layer.feed_forward.intermediate = fields.size_or("intermediate_size_mlp", kMaxWidth, 16384);
+  if (fields.count_or("num_local_experts", kMaxVocab, 16) == 0) {  // Llama Guard 4
+    for (const char* key : {"num_experts_per_tok", "interleave_moe_layer_step"})
+      fields.count_or(key, kMaxVocab, 0);
+    return;
+  }
   FeedForwardPart part = reader.experts(
       {{"num_local_experts"}, {"num_experts_per_tok"}, {"intermediate_size"}, 16, 1, 8192});
   part.shared_intermediate = part.expert_intermediate;
   part.router.function = "sigmoid";
-  for (LayerPart& layer : reader.layers())
-    layer.feed_forward.intermediate = fields.size_or("intermediate_size_mlp", kMaxWidth, 16384);
   const std::int64_t step = fields.size_or("interleave_moe_layer_step", kMaxLayers, 1);
   std::vector<std::int64_t> sparse = reader.every_nth(step);
   if (fields.is_list("moe_layers")) {

@@ -380,6 +380,27 @@ void store_as_stated(const CheckpointFormat& checkpoint, std::int32_t layer,
   graph->keep(weight);
 }
 
+bool takes_all_as(DType storage, CheckpointFormat* checkpoint) {
+  if (checkpoint->placed.empty() || checkpoint->dtype.empty()) return false;
+  const auto unblocked = [](DType type) { return type == DType::kFp8Block ? DType::kFp8 : type; };
+  const bool is_narrow = size_of(storage) < Bytes(2);
+  if (!is_narrow || unblocked(storage) == unblocked(stored_type(*checkpoint))) return false;
+  const auto main =
+      static_cast<std::uint8_t>(std::find(checkpoint->formats.begin(), checkpoint->formats.end(),
+                                          static_cast<const WeightFormat&>(*checkpoint)) -
+                                checkpoint->formats.begin());
+  bool differed = false;
+  for (std::vector<std::uint8_t>& places : checkpoint->placed) {
+    const bool is_head = &places == &checkpoint->placed.back();
+    for (std::uint8_t& place : places) {
+      if (place == main || place == kAbsent || (is_head && place == kWide)) continue;
+      place = main;
+      differed = differed || &place != &places.back() || is_head;
+    }
+  }
+  return differed;
+}
+
 std::string stored_text(const CheckpointFormat& checkpoint) {
   using Layers = std::vector<std::int64_t>;
   std::map<std::string_view, std::map<std::string, Layers>> groups;

@@ -107,6 +107,32 @@ TEST(StoredFormats, OneOfTwoBytesHasNoneNarrow) {
   }
 }
 
+// Of layers; the head stays in its 16 bits.
+TEST(StoredFormats, AnotherNarrowTypeIsOfAllMatrices) {
+  const auto types = [](const char* dtype) {
+    ModelConfig config = stored_network(network_with(kTwoGroups));
+    EXPECT_EQ(takes_all_as(find_precision(dtype).weight_storage, &config.checkpoint),
+              std::string(dtype) == "int4-weights" || std::string(dtype) == "fp8");
+    std::map<std::string, std::string> names;
+    const Graph graph = stored_graph(config, dtype);
+    for (const Tensor& tensor : graph.tensors()) names[tensor.name] = to_string(tensor.dtype);
+    return names;
+  };
+  for (const char* dtype : {"int4-weights", "fp8"}) {
+    auto all = types(dtype);
+    const std::string name(to_string(find_precision(dtype).weight_storage));
+    for (const char* matrix : {"1.ffn.experts.first", "1.attention.query", "3.attention.output",
+                               "0.ffn.gate", "1.ffn.shared.up"}) {
+      EXPECT_EQ(all["decoder." + std::string(matrix) + ".weight"], name) << matrix;
+    }
+    EXPECT_EQ(all["head.decoder.weight"], "bf16");
+    EXPECT_EQ(all["decoder.1.ffn.router.weight"], "bf16");
+  }
+  EXPECT_EQ(types("nvfp4")["decoder.1.attention.query.weight"], "fp8") << "the file's own";
+  EXPECT_EQ(types("nvfp4-weights")["decoder.1.attention.query.weight"], "fp8");
+  EXPECT_EQ(types("bf16")["decoder.1.attention.query.weight"], "bf16");
+}
+
 TEST(StoredFormats, TablesOfModulesAreReadByName) {
   const std::string mixed = R"({"quant_method": "modelopt", "quant_algo": "MIXED_PRECISION",
     "quantized_layers": {"model.layers.0.self_attn.q_proj": {"quant_algo": "FP8"},

@@ -234,6 +234,43 @@ void read_vision_tower(JsonFields& fields, ModelConfig* config) {
   fields.take_problems(vision);
 }
 
+// Encoders of Whisper's kind before a decoder; they take memory, and sounds are not read.
+void read_audio_tower(JsonFields& fields, ModelConfig* config) {
+  if (!fields.is_object("audio_config")) return;
+  JsonFields audio = fields.inside("audio_config");
+  const std::string type = audio.text_or("model_type", "");
+  TowerPart& known = config->parts_of_decoder.tower;
+  if (config->parts_of_decoder.empty() || !is_any(type, {"voxtral", "qwen2_audio"}) ||
+      !known.name.empty()) {
+    config->notes.emplace_back("audio_config: the tower for sounds is left out");
+    return;
+  }
+  TowerPart tower;
+  tower.name = "audio tower";
+  tower.unreadable =
+      "its tower reads sounds, which are left out: only calls of text can be predicted";
+  tower.layers = first_of(audio, {"encoder_layers", "num_hidden_layers"}, kMaxLayers, 32);
+  tower.hidden = tower.attention_width =
+      first_of(audio, {"d_model", "hidden_size"}, kMaxWidth, 1280);
+  tower.heads = first_of(audio, {"encoder_attention_heads", "num_attention_heads"}, kMaxHeads, 20);
+  tower.intermediate = first_of(audio, {"encoder_ffn_dim", "intermediate_size"}, kMaxWidth, 5120);
+  tower.positions = audio.size_or("max_source_positions", kMaxPositions, 1500);
+  constexpr std::int64_t kTaps = 3;  // of its two convolutions
+  tower.patch = 1;
+  tower.patch_elements = kTaps * audio.size_or("num_mel_bins", kMaxWidth, 128);
+  const std::int64_t hidden = tower.hidden;
+  const std::int64_t second = hidden * (kTaps * hidden + 1);
+  constexpr std::int64_t kNorm = 2;  // after the layers; keys have no biases
+  tower.other_parameters = second + kNorm * hidden - tower.layers * hidden;
+  tower.projector = type == "qwen2_audio_encoder"
+                        ? std::vector<ProjectorStep>{{hidden, config->hidden, true, false}}
+                        : two_layers(tower.intermediate, config->hidden, config->hidden, false);
+  known = tower;
+  config->notes.emplace_back(
+      "audio_config: the tower for sounds takes memory, and calls read text alone");
+  fields.take_problems(audio);
+}
+
 std::int64_t parameters_of(const TowerPart& tower) {
   if (tower.name.empty()) return 0;
   const std::int64_t matrices = tower.gated ? 3 : 2;
