@@ -260,6 +260,28 @@ void read_nested(JsonFields& fields, ModelConfig* config) {
   note_unread(inner, config);
 }
 
+// A decoder, or one beside a tower, in the place of the whole.
+void read_whole(JsonFields& fields, ModelConfig* config) {
+  if (!text_field(fields).empty() && !has_two_towers(fields)) return read_nested(fields, config);
+  const ModelType& type = choose_type(fields, config->file, config->architecture);
+  read_as(type, fields, config);
+  config->model_type = std::string(type.model_type);
+  if (config->family == Family::kDecoder) read_vision_tower(fields, config);
+}
+
+// ColPali, ColQwen: a matrix of few columns after a network that reads texts and images.
+void read_retriever(JsonFields& fields, ModelConfig* config) {
+  JsonFields inner = fields.inside("vlm_config");
+  const std::vector<std::string> classes = inner.texts("architectures");
+  config->architecture = classes.empty() ? "" : classes.front();
+  read_whole(inner, config);
+  const std::int64_t columns = fields.size_or("embedding_dim", kMaxWidth, 128);
+  config->notes.push_back("the projection to " + std::to_string(columns) +
+                          " columns for each token is left out");
+  fields.take_problems(inner);
+  note_unread(inner, config);
+}
+
 // A network that hears, sees and speaks: the decoder that writes text is what is read.
 void read_thinker(JsonFields& fields, ModelConfig* config) {
   const std::string type = fields.text_or("model_type", "");
@@ -321,13 +343,10 @@ ModelConfig parse_model_config(const std::string& text, const std::string& name,
     config.architecture = fields.text("_class_name");
   if (fields.has("thinker_config")) {
     read_thinker(fields, &config);
-  } else if (!text_field(fields).empty() && !has_two_towers(fields)) {
-    read_nested(fields, &config);
+  } else if (fields.is_object("vlm_config")) {
+    read_retriever(fields, &config);
   } else {
-    const ModelType& type = choose_type(fields, file, config.architecture);
-    read_as(type, fields, &config);
-    config.model_type = std::string(type.model_type);
-    if (config.family == Family::kDecoder) read_vision_tower(fields, &config);
+    read_whole(fields, &config);
   }
   read_checkpoint_format(fields, &config);
   fields.check();  // with a size missing, a contradiction means nothing

@@ -388,6 +388,7 @@ std::vector<ModelType> dense_network_types() {
       {"mimo", "MiMo", {}, read_mimo, false},
       {"qwen2_vl", "Qwen2VL", {}, read_qwen2_vl, false},
       {"qwen2_5_vl", "Qwen2_5_VL", {}, read_qwen2_vl, false},
+      {"dots_ocr", "DotsOCR", {}, read_qwen2_in_parts, false},
       {"qwen2_in_parts", "Qwen2InParts", {}, read_qwen2_in_parts, false},
       {"qwen2_5_omni", "Qwen2_5Omni", {}, read_qwen2_omni, false},
       {"qwen3_vl", "Qwen3VL", {}, read_qwen3_vl, false},
