@@ -254,6 +254,8 @@ void read_nested(JsonFields& fields, ModelConfig* config) {
   if (fields.has("tie_word_embeddings") && !inner.has("tie_word_embeddings"))
     config->tied_embeddings = fields.flag_or("tie_word_embeddings", false);
   read_checkpoint_format(inner, config);
+  // What the decoder states counts.
+  for (const char* key : {"vocab_size", "hidden_size"}) fields.count_or(key, kMaxVocab, 0);
   read_vision_tower(fields, config);
   read_audio_tower(fields, config);
   fields.take_problems(inner);

@@ -15,7 +15,7 @@ void read_phi3(JsonFields& fields, ModelConfig* config) {
   reader.read_windows(every_layer, 1);
 }
 
-// In all but every so many-th layer, blocks of keys before the last few are seen by turns.
+// In all but every n-th layer, one in `stride` of the blocks before the last few is seen.
 void read_blocks_of_keys(PartsReader& reader) {
   JsonFields& fields = reader.fields();
   const std::int64_t dense = fields.count_or("dense_attention_every_n_layers", kMaxLayers, 2);

@@ -79,7 +79,7 @@ void read_bailing_v2(JsonFields& fields, ModelConfig* config) {
   read_ling(fields, config, "sigmoid");
 }
 
-// Keys and values of the first of so many layers serve the others, too (Hunyuan-Large).
+// Keys and values of a layer serve those after it, too (Hunyuan-Large).
 void read_shared_keys(PartsReader& reader) {
   JsonFields& fields = reader.fields();
   if (!fields.flag_or("use_cla", false)) return;
