@@ -69,6 +69,8 @@ target_include_directories(foretell_onnx SYSTEM INTERFACE ${FORETELL_ONNX_INCLUD
 target_compile_definitions(foretell_onnx INTERFACE ONNX_NAMESPACE=onnx ONNX_ML=1)
 target_link_libraries(foretell_onnx INTERFACE ${FORETELL_ONNX} ${FORETELL_ONNX_PROTO} protobuf::libprotobuf)
 
+pkg_check_modules(re2 REQUIRED IMPORTED_TARGET re2)
+
 if(FORETELL_TESTS)
   find_package(GTest REQUIRED)
 endif()

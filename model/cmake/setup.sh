@@ -35,7 +35,7 @@ show_times() {
 # What the program and the report page are built from.
 build_packages=(
   cmake ninja-build g++ ccache git pkg-config ca-certificates
-  libsystemc-dev libboost-dev libyaml-cpp-dev nlohmann-json3-dev libcli11-dev libfmt-dev
+  libsystemc-dev libboost-dev libyaml-cpp-dev nlohmann-json3-dev libcli11-dev libfmt-dev libre2-dev
   libsqlitecpp-dev zlib1g-dev libnlopt-cxx-dev libpagmo-dev libboost-mpi-dev openmpi-bin
   libonnx-dev libonnx-testdata libprotobuf-dev protobuf-compiler libdnnl-dev
   libbenchmark-dev libgtest-dev libgmock-dev

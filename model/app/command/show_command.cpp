@@ -16,6 +16,7 @@
 #include "model/app/terminal/table_output.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
+#include "workloads/import/hf/stored_formats.hpp"
 
 namespace foretell {
 namespace {
@@ -137,6 +138,7 @@ void show_workload(const ShowOptions& options, const Session& session) {
   resolved.model = WorkloadLibrary().load(options.name);
   resolved.precision =
       find_precision(options.dtype.empty() ? shown_dtype(resolved.model) : options.dtype);
+  takes_all_as(resolved.precision.weight_storage, &resolved.model.checkpoint);
   const RequestField& batch = request_field("batch");
   const RequestField& seq = request_field("seq");
   const RequestField& image = request_field("image-size");

@@ -58,6 +58,16 @@ std::string published_dtype(ResolvedWorkload& resolved, const std::string& defau
   return dtype;
 }
 
+// Of a type that was typed and is not that of the file.
+void take_for_all(ResolvedWorkload& resolved) {
+  CheckpointFormat& format = resolved.model.checkpoint;
+  const std::string stored = stored_text(format);
+  if (!takes_all_as(resolved.precision.weight_storage, &format)) return;
+  resolved.notes.push_back(
+      fmt::format("{} for all matrices of layers, though the weights of the file are {}",
+                  resolved.precision.name, stored.empty() ? format.name : stored));
+}
+
 // Weights that the file stores in another narrow type than most.
 void take_other_formats(ResolvedWorkload& resolved) {
   for (const WeightFormat& format : resolved.model.checkpoint.formats) {
@@ -76,6 +86,7 @@ void resolve_dtype(const std::string& default_dtype, ResolvedWorkload& resolved)
       find_precision(resolved.request.dtype.empty() ? published_dtype(resolved, default_dtype)
                                                     : typed_dtype(resolved));
   resolved.request.dtype = resolved.precision.name;
+  take_for_all(resolved);
   take_other_formats(resolved);
 }
 

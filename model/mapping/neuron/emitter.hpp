@@ -74,8 +74,7 @@ struct Value {
 struct MappingTypes {
   ElementType matmul = ElementType::kBf16;  // operands of the tensor engine
   ElementType vector = ElementType::kFp32;  // everything else
-  double weight_bytes = 2;                  // per stored element of a matmul weight
-  bool dequantise = false;                  // stored type is not the operand type
+  DType operand = DType::kBf16;             // `matmul` as the graph has it
 };
 
 class Emitter {

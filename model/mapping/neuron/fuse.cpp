@@ -7,6 +7,7 @@
 
 #include "hw/spec/shared/catalog.hpp"
 #include "hw/spec/shared/kernel_files.hpp"
+#include "model/base/errors.hpp"
 #include "model/base/kept_inputs.hpp"
 #include "model/mapping/neuron/image.hpp"
 #include "model/mapping/neuron/kernel.hpp"
@@ -49,6 +50,7 @@ class Fuser : private FusionWalk {
     if (kernel.kind == KernelKind::kConvolution) return add_convolution(id);
     if (kernel.kind == KernelKind::kImage) return add_image(id);
     if (kernel.kind == KernelKind::kLinear) return add_linear(id);
+    if (kernel.kind == KernelKind::kExperts) check_rows(op);
     if (kernel.kind == KernelKind::kNorm)
       kernel.per_head = graph_.tensor(op.outputs.front()).shape.size() == 4;
     take(kernel.ops, id);
@@ -62,6 +64,14 @@ class Fuser : private FusionWalk {
       kernel.operands.push_back(resolve_view(graph_, op.inputs.front()));
     ride_along(&kernel, id, rule.takes);
     kernels_.push_back(std::move(kernel));
+  }
+
+  // Results of experts lie in the order of the experts, and only a sum over them brings them back.
+  void check_rows(const Op& op) const {
+    const OpId next = single_consumer(graph_, op.outputs.front());
+    if (next == kNoId || graph_.op(next).kind != "Reshape") return;
+    throw UserError("operator '" + op.name + "' (" + op.kind + ") whose rows go on one by one " +
+                    table().unmapped());
   }
 
   void add_image(OpId id) {

@@ -114,7 +114,8 @@ class LinearLowering {
     weight.panel_columns = emitter_.bank_columns();
     const std::int64_t panels =
         (demand.columns + emitter_.bank_columns() - 1) / emitter_.bank_columns();
-    const double bytes = static_cast<double>(k_ * demand.columns) * emitter_.types().weight_bytes;
+    const double bytes = static_cast<double>(k_ * demand.columns) *
+                         context_.weights.element_bytes_of(kernel_.weight);
     // Tile by tile while the whole weight fits the window; panel by panel when it must leave in
     // pieces to make room for the rest of itself.
     if (bytes <= emitter_.scheduling().prefetch_window.value()) {

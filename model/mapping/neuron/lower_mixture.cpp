@@ -140,7 +140,7 @@ class Experts {
   // blocks share a bank.
   void weights_stationary(const ExpertRows& rows) {
     LoadedWeight weight;
-    weight.panel_columns = context_.weights.panel_columns(k_, n_);
+    weight.panel_columns = context_.weights.panel_columns(op_.inputs[1], k_, n_);
     const std::int64_t blocks = emitter_.blocks_of(n_);
     const std::int64_t per_bank = std::clamp<std::int64_t>(emitter_.bank_columns() / rows.count, 1,
                                                            emitter_.eviction_blocks());

@@ -62,7 +62,7 @@ class NarrowLinear {
     rows_ = row_count(shape);
     n_ = column_count(shape);
     k_ = column_count(context.graph.tensor(context.graph.op(kernel.matmul).inputs[0]).shape);
-    weight_.panel_columns = context.weights.panel_columns(k_, n_);
+    weight_.panel_columns = context.weights.panel_columns(kernel.weight, k_, n_);
   }
 
   void run() {

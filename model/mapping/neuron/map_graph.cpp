@@ -54,9 +54,9 @@ class NeuronMapper {
         stand_ins_(stand_ins),
         kernels_(fuse(graph)),
         builder_(graph.name()),
-        emitter_(builder_, core, types_of(precision, core), scheduling),
+        emitter_(builder_, core, types_of(precision), scheduling),
         plan_(std::move(plan)),
-        weights_(emitter_, resident_weights()),
+        weights_(emitter_, graph, resident_weights()),
         residency_(emitter_, graph, plan_, reload_ahead()),
         context_{graph, emitter_, weights_, residency_} {}
 
@@ -96,14 +96,11 @@ class NeuronMapper {
   }
 
  private:
-  static MappingTypes types_of(const PrecisionPolicy& precision, const CoreShape& core) {
+  static MappingTypes types_of(const PrecisionPolicy& precision) {
     MappingTypes types;
     types.matmul = element_type(precision.matmul_compute);
     types.vector = element_type(precision.vector);
-    types.weight_bytes = size_of(precision.weight_storage).value();
-    const bool mixed = core.tensor.mixes_fp8 && precision.weight_storage == DType::kFp8;
-    types.dequantise = precision.weight_storage != precision.matmul_compute && !mixed &&
-                       size_of(precision.weight_storage) < size_of(precision.matmul_compute);
+    types.operand = precision.matmul_compute;
     return types;
   }
 
@@ -127,7 +124,7 @@ class NeuronMapper {
                         [this](OpId op) { return graph_.op(op).kind == "MatMul"; });
       if (matmuls < 2 || is_read_both_ways(tensor)) continue;
       shared.insert(id);
-      bytes += static_cast<double>(element_count(tensor.shape)) * emitter_.types().weight_bytes;
+      bytes += tensor.bytes().value();
     }
     const CoreShape& core = emitter_.core();
     if (bytes > core.scheduling.resident_share * core.sbuf.capacity.value()) return {};

@@ -187,6 +187,32 @@ TEST(CachedAttention, HeadsThatShareKeysReadThemOnceWhereTheKernelsDo) {
   EXPECT_DOUBLE_EQ(loaded(5) - loaded(4), kLayers * 2 * one_head);
 }
 
+// Of two layers, attention of the second in 16 bits: two bytes a number, and nothing to convert.
+TEST(StoredWeights, AreReadInTheTypeOfEach) {
+  const auto mapped = [](const std::string& left_out) {
+    const ModelConfig config = parse_model_config(
+        R"({"model_type": "llama", "hidden_size": 512, "hidden_act": "silu", "num_hidden_layers": 2,
+          "intermediate_size": 1024, "num_attention_heads": 4, "vocab_size": 1024,
+          "max_position_embeddings": 1024, "tie_word_embeddings": false, "quantization_config":
+          {"quant_method": "eetq", "weights": "int8", "modules_to_not_convert": [)" +
+            left_out + "]}}",
+        "net", "config.json");
+    return map(config, binding_of(Phase::kDecode, 1, 128, 1), "int8-weights");
+  };
+  const auto converted = [](const Program& program) {
+    std::int64_t columns = 0;
+    for (const Instruction& i : program.engine(Engine::kVector))
+      columns += i.opcode == Opcode::kTensorCopy ? i.n : 0;
+    return columns;
+  };
+  const Program all = mapped(R"("lm_head")");
+  const Program some = mapped(R"("lm_head", "model.layers.1.self_attn")");
+  const double attention = 4.0 * 512 * 512;  // numbers
+  EXPECT_NEAR(static_cast<double>(weight_bytes(some)) - static_cast<double>(weight_bytes(all)),
+              attention, 1e-3 * attention);
+  EXPECT_EQ(converted(all) - converted(some), static_cast<std::int64_t>(attention / 128 / 2));
+}
+
 std::uint64_t multiplied_columns(const Program& program) {
   std::uint64_t columns = 0;
   for (const Instruction& i : program.engine(Engine::kTensor)) {

@@ -5,10 +5,20 @@
 
 namespace foretell {
 
-std::int64_t WeightStream::panel_columns(std::int64_t k, std::int64_t n) const {
+double WeightStream::element_bytes_of(TensorId weight) const {
+  return size_of(graph_.tensor(weight).dtype).value();
+}
+
+bool WeightStream::is_converted(TensorId weight) const {
+  const DType stored = graph_.tensor(weight).dtype;
+  const bool mixed = emitter_.core().tensor.mixes_fp8 && stored == DType::kFp8;
+  return !mixed && size_of(stored) < size_of(emitter_.types().operand);
+}
+
+std::int64_t WeightStream::panel_columns(TensorId weight, std::int64_t k, std::int64_t n) const {
   const std::int64_t blocks = (k + emitter_.tile_rows() - 1) / emitter_.tile_rows();
   const double block_row =
-      static_cast<double>(blocks * emitter_.tile_rows()) * emitter_.types().weight_bytes;
+      static_cast<double>(blocks * emitter_.tile_rows()) * element_bytes_of(weight);
   const auto column_blocks =
       static_cast<std::int64_t>(std::ceil(emitter_.stream_row() / block_row));
   return emitter_.tile_rows() *
@@ -28,7 +38,7 @@ void WeightStream::load_panel(TensorId weight, std::int64_t k, std::int64_t n, s
   }
   const std::int64_t columns = std::min(loaded->panel_columns, n - panel * loaded->panel_columns);
   const std::int64_t blocks = (k + emitter_.tile_rows() - 1) / emitter_.tile_rows();
-  const double row_bytes = static_cast<double>(blocks * columns) * emitter_.types().weight_bytes;
+  const double row_bytes = static_cast<double>(blocks * columns) * element_bytes_of(weight);
   // Even chunks: a short remainder would cost a whole descriptor time per row.
   const auto chunk_count =
       std::max<std::int64_t>(1, std::llround(row_bytes / emitter_.stream_row()));
@@ -42,7 +52,7 @@ void WeightStream::load_panel(TensorId weight, std::int64_t k, std::int64_t n, s
     const std::int64_t k_rows =
         std::min(count * emitter_.tile_rows(), k - first * emitter_.tile_rows());
     const std::int64_t rows = std::min(emitter_.tile_rows(), k_rows);
-    const Deps done = load_weights(rows, (k_rows * columns + rows - 1) / rows, &chunks);
+    const Deps done = load_weights(weight, rows, (k_rows * columns + rows - 1) / rows, &chunks);
     ready.insert(ready.end(), static_cast<std::size_t>(count), done);
   }
   loaded->ready.push_back(ready);
@@ -84,12 +94,13 @@ Deps WeightStream::load_once(std::int64_t rows, std::int64_t row_bytes,
   return done;
 }
 
-Deps WeightStream::load_weights(std::int64_t rows, std::int64_t elements_per_row,
+Deps WeightStream::load_weights(TensorId weight, std::int64_t rows, std::int64_t elements_per_row,
                                 std::vector<std::size_t>* chunks) {
-  const double row_bytes = static_cast<double>(elements_per_row) * emitter_.types().weight_bytes;
+  const double row_bytes = static_cast<double>(elements_per_row) * element_bytes_of(weight);
   const Deps done = load_once(rows, std::llround(row_bytes), chunks);
-  if (!emitter_.types().dequantise) return done;
-  // Two one-byte elements per lane and cycle: half a pass of the Vector engine.
+  if (!is_converted(weight)) return done;
+  // Two one-byte elements per lane and cycle: half a pass of the Vector engine. Of four bits,
+  // shifts and masks give two elements for each byte.
   const std::int64_t n = std::max<std::int64_t>(1, elements_per_row / 2);
   return emitter_.lane(Engine::kVector, {Opcode::kTensorCopy, n}, done);
 }

@@ -30,8 +30,8 @@ struct LoadedWeight {
 class WeightStream {
  public:
   // `resident`: weights to keep in SBUF after their first load.
-  WeightStream(Emitter& emitter, std::set<TensorId> resident)
-      : emitter_(emitter), resident_(std::move(resident)) {}
+  WeightStream(Emitter& emitter, const Graph& graph, std::set<TensorId> resident)
+      : emitter_(emitter), graph_(graph), resident_(std::move(resident)) {}
 
   // Emits the load of the next panel of `weight` [k, n] unless it is in SBUF already.
   void load_panel(TensorId weight, std::int64_t k, std::int64_t n, std::int64_t panel,
@@ -43,7 +43,9 @@ class WeightStream {
   void wait_for(const Deps& deps) { not_before_ = deps; }
   void release(const std::vector<std::size_t>& chunks, const Deps& last_use);
   // Columns of a panel, in whole blocks of 128, whose rows are long enough for the DMA engines.
-  std::int64_t panel_columns(std::int64_t k, std::int64_t n) const;
+  std::int64_t panel_columns(TensorId weight, std::int64_t k, std::int64_t n) const;
+  // Of an element as it is stored.
+  double element_bytes_of(TensorId weight) const;
   // The block of the panel just loaded is not needed after `last_use`; blocks are used in order and
   // a chunk leaves with its last one, of `blocks` in all.
   void release_block(const LoadedWeight& loaded, std::int64_t panel, std::int64_t block,
@@ -61,10 +63,13 @@ class WeightStream {
     bool released = false;
   };
   Deps room_for(double bytes) const;
-  Deps load_weights(std::int64_t rows, std::int64_t elements_per_row,
+  Deps load_weights(TensorId weight, std::int64_t rows, std::int64_t elements_per_row,
                     std::vector<std::size_t>* chunks);
+  // Whether it is stored narrower than it is multiplied.
+  bool is_converted(TensorId weight) const;
 
   Emitter& emitter_;
+  const Graph& graph_;
   std::set<TensorId> resident_;
   std::map<TensorId, LoadedWeight> kept_;
   std::vector<Chunk> chunks_;

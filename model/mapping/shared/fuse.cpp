@@ -14,6 +14,7 @@
 #include "model/mapping/shared/fusion_walk.hpp"
 #include "model/mapping/shared/graph_patterns.hpp"
 #include "workloads/ir/attributes.hpp"
+#include "workloads/ir/operators/networks.hpp"
 
 namespace foretell {
 namespace {
@@ -198,6 +199,12 @@ class Fuser : private FusionWalk {
       return;
     }
     dimensions.window = value("window");
+    if (value("stride") > 0) {
+      dimensions.window = q[2] == 1
+                              ? keys_of_pattern(graph_, op)
+                              : window_of_as_many({q[2], k[2], dimensions.causal, dimensions.window,
+                                                   0, 0, 0, value("stride")});
+    }
     dimensions.in_chunks = value("chunk") > 0;
     if (value("chunk") > 0 && value("chunk") < dimensions.keys)
       dimensions.window = value("chunk") / (dimensions.queries > 1 ? 2 : 1);

@@ -39,7 +39,20 @@ bool is_made_once(const Graph& graph, const Op& op) {
                                                [&](TensorId id) { return is_weight(graph, id); });
 }
 
+std::int64_t keys_of_pattern(const Graph& graph, const Op& attention) {
+  const Shape& keys = graph.tensor(attention.inputs[1]).shape;
+  const std::int64_t stride = integer_of(attention, "stride");
+  const std::int64_t near = std::min(keys[2], integer_of(attention, "window"));
+  const std::int64_t heads = graph.tensor(attention.inputs[0]).shape[1] / keys[1];
+  return near + (keys[2] - near) * std::min(stride, heads) / stride;
+}
+
 double share_of_keys_read(const Graph& graph, const Op& attention) {
+  const bool one = graph.tensor(attention.inputs[0]).shape[2] == 1;
+  if (one && has_attribute(attention, "stride")) {
+    return static_cast<double>(keys_of_pattern(graph, attention)) /
+           static_cast<double>(graph.tensor(attention.inputs[1]).shape[2]);
+  }
   if (!has_attribute(attention, "selected") || has_attribute(attention, "ratio")) return 1;
   const auto queries = static_cast<double>(graph.tensor(attention.inputs[0]).shape[2]);
   const auto keys = static_cast<double>(graph.tensor(attention.inputs[1]).shape[2]);

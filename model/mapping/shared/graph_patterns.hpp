@@ -17,7 +17,11 @@ bool is_roll(const Op& op);                  // along axes, what leaves on one s
 // Elements of weights gathered into other places: the same in every call.
 bool is_made_once(const Graph& graph, const Op& op);
 
-// The least share of its keys that an attention reads: less than 1 where an indexer chose them.
+// Keys that one token reads where a pattern hides some: heads that share keys see others of those
+// before the window.
+std::int64_t keys_of_pattern(const Graph& graph, const Op& attention);
+// The least share of its keys that an attention reads: less than 1 where an indexer or a pattern
+// chose them.
 double share_of_keys_read(const Graph& graph, const Op& attention);
 
 inline bool is_weight(const Graph& graph, TensorId id) {

@@ -285,7 +285,8 @@ void read_dynamic(JsonFields& fields, JsonFields& config, const WeightFormat& ot
   }
 }
 
-// AutoRound: modules with bits of their own, 16 among them.
+// AutoRound: modules with bits of their own, 16 among them; names with special characters are
+// expressions that are searched for, wherever they stand.
 void read_extra(JsonFields& fields, JsonFields& config, std::vector<FormatRule>* rules) {
   if (!config.is_object("extra_config")) return;
   JsonFields extra = config.part("extra_config");
@@ -295,7 +296,8 @@ void read_extra(JsonFields& fields, JsonFields& config, std::vector<FormatRule>*
     const std::int64_t bits = one.size_or("bits", 64, 16);
     WeightFormat format;
     if (bits < 16) take_integers(fields, bits, &format);
-    rules->push_back({of_first_expert(name), format});
+    const bool is_searched = name.find_first_of("*+?^$()[]{}|\\") != std::string::npos;
+    rules->push_back({is_searched ? "re:.*(?:" + name + ")" : of_first_expert(name), format});
   }
 }
 

@@ -124,6 +124,7 @@ std::string unsupported_mixer(const MixerPart& mixer) {
   if (mixer.kind == MixerKind::kLinear) return "a recurrence (" + mixer.function + ")";
   if (mixer.kind == MixerKind::kCompressed) return "attention to a compressed cache";
   if (mixer.indexer.heads > 0) return "attention to keys that an indexer chooses";
+  if (mixer.stride > 0) return "attention to blocks of keys that a pattern chooses";
   return "";
 }
 

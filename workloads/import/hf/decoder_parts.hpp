@@ -40,6 +40,7 @@ struct MixerPart {
   std::int64_t value_dim = 0;   // of a head of values
   std::int64_t rotary_dim = 0;  // rotated columns of a head; 0: none
   std::int64_t window = 0;      // keys that a query sees, its own included; 0: all
+  std::int64_t stride = 0;      // … and, of those before them, one in this many; 0: none
   std::int64_t chunk = 0;       // keys are seen from the start of the chunk on; linear: see Scan
   bool sinks = false;
   bool qkv_bias = false;
@@ -51,6 +52,9 @@ struct MixerPart {
   bool reads_images = false;     // keys and values come from an image: calls without skip the layer
   std::int64_t adapter_rank = 0;  // of low-rank matrices beside shared projections; 0: none
   std::int64_t gate_columns = 0;  // of a gate on the result, per head; 0: none
+  // Sets of projections of queries and results, of which a token takes as many as it has heads for
+  // each head of keys (mixture of heads); 0: all tokens take the same.
+  std::int64_t head_experts = 0;
   IndexerPart indexer;
 
   std::int64_t query_rank = 0;  // 0: queries come straight from the hidden state

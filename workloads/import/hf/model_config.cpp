@@ -239,7 +239,7 @@ void read_nested(JsonFields& fields, ModelConfig* config) {
   const bool is_llama = type != nullptr && type->model_type == "llama";
   if (is_llama) type = find_type("llama_in_parts");
   if (type != nullptr && type->model_type == "mistral") type = find_type("mistral_in_parts");
-  if (type != nullptr && type->model_type == "qwen2") type = find_type("qwen2_vl");
+  if (type != nullptr && type->model_type == "qwen2") type = find_type("qwen2_in_parts");
   if (type != nullptr && type->model_type == "qwen3") type = find_type("qwen3_vl");
   if (type == nullptr) {
     check_text_type(inner, outer, text_field(fields), config->file);
@@ -254,9 +254,32 @@ void read_nested(JsonFields& fields, ModelConfig* config) {
   if (fields.has("tie_word_embeddings") && !inner.has("tie_word_embeddings"))
     config->tied_embeddings = fields.flag_or("tie_word_embeddings", false);
   read_checkpoint_format(inner, config);
+  // What the decoder states counts.
+  for (const char* key : {"vocab_size", "hidden_size"}) fields.count_or(key, kMaxVocab, 0);
   read_vision_tower(fields, config);
-  if (fields.is_object("audio_config"))
-    config->notes.emplace_back("audio_config: the tower for sounds is left out");
+  read_audio_tower(fields, config);
+  fields.take_problems(inner);
+  note_unread(inner, config);
+}
+
+// A decoder, or one beside a tower, in the place of the whole.
+void read_whole(JsonFields& fields, ModelConfig* config) {
+  if (!text_field(fields).empty() && !has_two_towers(fields)) return read_nested(fields, config);
+  const ModelType& type = choose_type(fields, config->file, config->architecture);
+  read_as(type, fields, config);
+  config->model_type = std::string(type.model_type);
+  if (config->family == Family::kDecoder) read_vision_tower(fields, config);
+}
+
+// ColPali, ColQwen: a matrix of few columns after a network that reads texts and images.
+void read_retriever(JsonFields& fields, ModelConfig* config) {
+  JsonFields inner = fields.inside("vlm_config");
+  const std::vector<std::string> classes = inner.texts("architectures");
+  config->architecture = classes.empty() ? "" : classes.front();
+  read_whole(inner, config);
+  const std::int64_t columns = fields.size_or("embedding_dim", kMaxWidth, 128);
+  config->notes.push_back("the projection to " + std::to_string(columns) +
+                          " columns for each token is left out");
   fields.take_problems(inner);
   note_unread(inner, config);
 }
@@ -322,13 +345,10 @@ ModelConfig parse_model_config(const std::string& text, const std::string& name,
     config.architecture = fields.text("_class_name");
   if (fields.has("thinker_config")) {
     read_thinker(fields, &config);
-  } else if (!text_field(fields).empty() && !has_two_towers(fields)) {
-    read_nested(fields, &config);
+  } else if (fields.is_object("vlm_config")) {
+    read_retriever(fields, &config);
   } else {
-    const ModelType& type = choose_type(fields, file, config.architecture);
-    read_as(type, fields, &config);
-    config.model_type = std::string(type.model_type);
-    if (config.family == Family::kDecoder) read_vision_tower(fields, &config);
+    read_whole(fields, &config);
   }
   read_checkpoint_format(fields, &config);
   fields.check();  // with a size missing, a contradiction means nothing

@@ -1,6 +1,7 @@
 #include "workloads/import/hf/module_pattern.hpp"
 
 #include <fnmatch.h>
+#include <re2/re2.h>
 
 #include <algorithm>
 #include <cctype>
@@ -14,8 +15,8 @@
 namespace foretell {
 namespace {
 
-constexpr std::size_t kMaxExpression = 512;  // characters
-constexpr std::size_t kMaxDigits = 5;        // of the number of a layer
+constexpr std::size_t kMaxDigits = 5;           // of the number of a layer
+constexpr std::int64_t kMaxMemory = 256 << 10;  // bytes of a compiled expression
 
 bool is_number(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(),
@@ -41,6 +42,35 @@ bool holds_parts(const std::string& name, const std::string& parts) {
 bool fits(const std::string& glob, const std::string& name) {
   return fnmatch(glob.c_str(), name.c_str(), 0) == 0 ||
          fnmatch((glob + ".*").c_str(), name.c_str(), 0) == 0;
+}
+
+// nullptr where it cannot be read.
+std::shared_ptr<const RE2> compiled(const std::string& text) {
+  RE2::Options options;
+  options.set_log_errors(false);
+  options.set_max_mem(kMaxMemory);
+  auto expression = std::make_shared<const RE2>(text, options);
+  return expression->ok() ? expression : nullptr;
+}
+
+// As Python's re.match: from the start, with any text after it.
+bool begins_with(const std::string& text, const RE2& expression) {
+  return expression.Match(text, 0, text.size(), RE2::ANCHOR_START, nullptr, 0);
+}
+
+// Where the group that begins at `open` ends; npos: nowhere.
+std::size_t end_of_group(const std::string& text, std::size_t open) {
+  int depth = 0;
+  for (std::size_t i = open; i < text.size(); ++i) {
+    if (text[i] == '\\') {
+      ++i;
+    } else if (text[i] == '(') {
+      ++depth;
+    } else if (text[i] == ')' && --depth == 0) {
+      return i;
+    }
+  }
+  return std::string::npos;
 }
 
 }  // namespace
@@ -70,17 +100,21 @@ bool ModulePattern::is_of_class(bool routed_experts) const {
 bool ModulePattern::is_about(const std::string& place, const std::string& name) const {
   if (layer_) return text_.empty() || is_at_start(name);
   const std::string whole = (begins_with_layers_ ? "" : prefix_) + place + name;
-  if (expression_) {
-    return std::regex_search(whole, *expression_, std::regex_constants::match_continuous);
-  }
+  if (expression_) return begins_with(whole, *expression_);
   return is_glob_ ? fits(text_, whole) : holds_parts(whole, text_);
+}
+
+bool ModulePattern::refuses(const std::string& place, const std::string& name) const {
+  return std::any_of(refused_.begin(), refused_.end(),
+                     [&](const auto& one) { return begins_with(prefix_ + place + name, *one); });
 }
 
 bool ModulePattern::is_at_start(const std::string& name) const {
   return is_glob_ ? fits(text_, name) : starts_with(name + ".", text_ + ".");
 }
 
-// Expressions of a length and without counts, in a mode whose time grows with both alone.
+// In time that grows with the lengths of expression and name alone, which leaves look-around out,
+// but for what the whole name must not begin with: "^(?!.*experts).*".
 void ModulePattern::read_expression(const std::string& text) {
   has_digits_ = has_digit(text);
   std::string plain = text;
@@ -88,15 +122,18 @@ void ModulePattern::read_expression(const std::string& text) {
   for (const char* prefix : {"model.language_model.", "language_model.model.", "backbone."}) {
     if (plain.find(prefix) != std::string::npos) prefix_ = prefix;
   }
+  std::string rest = text.substr(starts_with(text, "^") ? 1 : 0);
   readable_ = false;
-  if (text.size() > kMaxExpression || text.find('{') != std::string::npos) return;
-  try {
-    expression_.emplace(text,
-                        std::regex_constants::ECMAScript | std::regex_constants::__polynomial);
-    readable_ = true;
-  } catch (const std::regex_error&) {
-    expression_.reset();
+  constexpr std::size_t kOpen = 3;  // characters of "(?!"
+  while (starts_with(rest, "(?!")) {
+    const std::size_t end = end_of_group(rest, 0);
+    if (end == std::string::npos) return;
+    refused_.push_back(compiled(rest.substr(kOpen, end - kOpen)));
+    if (refused_.back() == nullptr) return;
+    rest.erase(0, end + 1);
   }
+  expression_ = compiled(rest);
+  readable_ = expression_ != nullptr;
 }
 
 // "model.layers.3.mlp" is "mlp" of layer 3; "model.layers.*.mlp" stays "layers.*.mlp".

@@ -2,9 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
-#include <regex>
 #include <string>
+#include <vector>
+
+namespace re2 {
+class RE2;
+}
 
 namespace foretell {
 
@@ -24,6 +29,8 @@ class ModulePattern {
   // Whether it is about the module `name` ("self_attn.q_proj") of a layer, before which its names
   // have `place` ("layers.3.").
   bool is_about(const std::string& place, const std::string& name) const;
+  // Whether it says that it is not about that module, under whichever name it matches: "(?!…)".
+  bool refuses(const std::string& place, const std::string& name) const;
 
  private:
   void read_expression(const std::string& text);
@@ -32,7 +39,8 @@ class ModulePattern {
 
   std::string text_;
   std::string prefix_ = "model.";
-  std::optional<std::regex> expression_;
+  std::shared_ptr<const re2::RE2> expression_;
+  std::vector<std::shared_ptr<const re2::RE2>> refused_;  // names that begin with these
   std::optional<std::int64_t> layer_;
   bool is_class_ = false;
   bool is_glob_ = false;

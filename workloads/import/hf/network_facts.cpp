@@ -36,6 +36,9 @@ double active_share(const Graph& graph, const Tensor& weight, TensorId id) {
       const auto chosen = static_cast<double>(graph.tensor(op.inputs[2]).shape.back());
       const auto all = static_cast<double>(integer_of(op, "experts"));
       share = std::max(share, is_matrix || weight.shape.size() == 2 ? chosen / all : 1.0);
+    } else if (op.kind == "ExpertMatMul" && op.inputs[1] == id) {
+      const auto chosen = static_cast<double>(graph.tensor(op.inputs[2]).shape.back());
+      share = std::max(share, chosen / static_cast<double>(weight.shape[0]));
     } else {
       share = 1;
     }

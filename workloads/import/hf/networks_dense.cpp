@@ -15,6 +15,39 @@ void read_phi3(JsonFields& fields, ModelConfig* config) {
   reader.read_windows(every_layer, 1);
 }
 
+// In all but every n-th layer, one in `stride` of the blocks before the last few is seen.
+void read_blocks_of_keys(PartsReader& reader) {
+  JsonFields& fields = reader.fields();
+  const std::int64_t dense = fields.count_or("dense_attention_every_n_layers", kMaxLayers, 2);
+  const std::int64_t block = fields.size_or("blocksparse_block_size", kMaxPositions, 64);
+  const std::int64_t near = fields.size_or("blocksparse_num_local_blocks", kMaxPositions, 16);
+  const std::int64_t stride = fields.size_or("blocksparse_vert_stride", kMaxPositions, 8);
+  if (fields.flag_or("blocksparse_homo_head_pattern", false)) {
+    fields.problem("blocksparse_homo_head_pattern",
+                   "true, one pattern for all heads, cannot be imported; false can");
+  }
+  for (std::size_t i = 0; i < reader.layers().size(); ++i) {
+    if (dense > 0 && (static_cast<std::int64_t>(i) + 1) % dense == 0) continue;
+    reader.layer(i).mixer.window = std::min(kMaxPositions, near * block);
+    reader.layer(i).mixer.stride = stride;
+  }
+}
+
+void read_phi3small(JsonFields& fields, ModelConfig* config) {
+  PartsReader reader(fields, config, {4096, 32, 32, 8, 0, 0, 100352, 8192});
+  reader.use_layer_norm();
+  const std::int64_t width = reader.size({"ff_intermediate_size"}, kMaxWidth, 14336);
+  for (LayerPart& part : reader.layers()) {
+    part.mixer.qkv_bias = part.mixer.output_bias = part.feed_forward.bias = true;
+    part.feed_forward.intermediate = width;
+  }
+  reader.read_rotation();
+  read_blocks_of_keys(reader);
+  reader.note(
+      "attention over blocks of keys is timed as that to a window of as many; single tokens read "
+      "the blocks of all heads that share keys");
+}
+
 void read_gemma2(JsonFields& fields, ModelConfig* config) {
   PartsReader reader(fields, config, {2304, 26, 8, 4, 256, 9216, 256000, 8192});
   reader.set_form(LayerForm::kSandwich);
@@ -245,6 +278,13 @@ void read_qwen2_vl(JsonFields& fields, ModelConfig* config) {
   reader.read_rotation();
 }
 
+// Qwen2 beside a tower, whose files may leave sizes out.
+void read_qwen2_in_parts(JsonFields& fields, ModelConfig* config) {
+  PartsReader reader(fields, config, {4096, 32, 32, 32, 0, 22016, 151936, 32768});
+  bias_of_projections(reader, true);
+  reader.read_rotation();
+}
+
 // The decoder of a network that hears, sees and speaks: its files state all sizes.
 void read_qwen2_omni(JsonFields& fields, ModelConfig* config) {
   PartsReader reader(fields, config);
@@ -329,6 +369,7 @@ void read_nemotron_nas(JsonFields& fields, ModelConfig* config) {
 std::vector<ModelType> dense_network_types() {
   return {
       {"phi3", "Phi3", {}, read_phi3, false},
+      {"phi3small", "Phi3Small", {}, read_phi3small, true},
       {"gemma2", "Gemma2", {}, read_gemma2, true},
       {"gemma3", "Gemma3", {}, read_gemma3, true},
       {"gemma4", "Gemma4", {}, read_gemma4, true},
@@ -347,6 +388,8 @@ std::vector<ModelType> dense_network_types() {
       {"mimo", "MiMo", {}, read_mimo, false},
       {"qwen2_vl", "Qwen2VL", {}, read_qwen2_vl, false},
       {"qwen2_5_vl", "Qwen2_5_VL", {}, read_qwen2_vl, false},
+      {"dots_ocr", "DotsOCR", {}, read_qwen2_in_parts, false},
+      {"qwen2_in_parts", "Qwen2InParts", {}, read_qwen2_in_parts, false},
       {"qwen2_5_omni", "Qwen2_5Omni", {}, read_qwen2_omni, false},
       {"qwen3_vl", "Qwen3VL", {}, read_qwen3_vl, false},
       {"glm4", "Glm4", {}, read_glm4, false},

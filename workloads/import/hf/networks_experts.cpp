@@ -133,12 +133,17 @@ void read_llama4(JsonFields& fields, ModelConfig* config) {
   PartsReader reader(fields, config, {5120, 48, 40, 8, 128, 8192, 202048, 131072});
   reader.read_rotation();
   read_llama4_layers(reader);
+  for (LayerPart& layer : reader.layers())
+    layer.feed_forward.intermediate = fields.size_or("intermediate_size_mlp", kMaxWidth, 16384);
+  if (fields.count_or("num_local_experts", kMaxVocab, 16) == 0) {  // Llama Guard 4
+    for (const char* key : {"num_experts_per_tok", "interleave_moe_layer_step"})
+      fields.count_or(key, kMaxVocab, 0);
+    return;
+  }
   FeedForwardPart part = reader.experts(
       {{"num_local_experts"}, {"num_experts_per_tok"}, {"intermediate_size"}, 16, 1, 8192});
   part.shared_intermediate = part.expert_intermediate;
   part.router.function = "sigmoid";
-  for (LayerPart& layer : reader.layers())
-    layer.feed_forward.intermediate = fields.size_or("intermediate_size_mlp", kMaxWidth, 16384);
   const std::int64_t step = fields.size_or("interleave_moe_layer_step", kMaxLayers, 1);
   std::vector<std::int64_t> sparse = reader.every_nth(step);
   if (fields.is_list("moe_layers")) {
@@ -340,6 +345,32 @@ void read_step3(JsonFields& fields, ModelConfig* config) {
   reader.spread_experts(part, sparse);
 }
 
+// JetMoe: experts in the place of attention's projections, too.
+void read_jetmoe(JsonFields& fields, ModelConfig* config) {
+  PartsReader reader(fields, config, {2048, 12, 32, 16, 128, 5632, 32000, 4096});
+  FeedForwardPart part = reader.experts({{"num_local_experts", "moe_num_experts"},
+                                         {"num_experts_per_tok", "moe_top_k"},
+                                         {"intermediate_size", "ffn_hidden_size"},
+                                         8,
+                                         2,
+                                         5632});
+  part.activation = reader.activation({"activation_function"}, part.activation);
+  config->heads = config->kv_heads * part.top_k;
+  if (fields.has("num_attention_heads") &&
+      fields.size("num_attention_heads", kMaxHeads) != config->heads) {
+    fields.problem("num_attention_heads", "contradiction: " + std::to_string(part.top_k) +
+                                              " experts of " + std::to_string(config->kv_heads) +
+                                              " heads each are " + std::to_string(config->heads));
+  }
+  for (LayerPart& layer : reader.layers()) {
+    layer.mixer.heads = config->heads;
+    layer.mixer.head_experts = part.experts;
+    layer.mixer.output_bias = fields.flag_or("bias", true);
+  }
+  reader.read_rotation();
+  reader.spread_experts(part, reader.sparse_from(0, 1));
+}
+
 void read_glm4_moe(JsonFields& fields, ModelConfig* config) {
   PartsReader reader(fields, config, {4096, 46, 96, 8, 128, 10944, 151552, 131072});
   for (LayerPart& part : reader.layers()) part.mixer.output_bias = false;
@@ -379,6 +410,7 @@ std::vector<ModelType> expert_network_types() {
       {"step3_text", "Step3Text", {}, read_step3, false},
       {"step3p5", "Step3p5", {}, read_step, false},
       {"step3p7", "Step3p7", {}, read_step, false},
+      {"jetmoe", "JetMoe", {}, read_jetmoe, true},
       {"glm4_moe", "Glm4Moe", {}, read_glm4_moe, false},
       {"glm4v_moe", "Glm4vMoe", {}, read_glm4_moe, false},
       {"solar_open", "SolarOpen", {}, read_glm4_moe, false},

@@ -79,8 +79,18 @@ void read_bailing_v2(JsonFields& fields, ModelConfig* config) {
   read_ling(fields, config, "sigmoid");
 }
 
+// Keys and values of a layer serve those after it, too (Hunyuan-Large).
+void read_shared_keys(PartsReader& reader) {
+  JsonFields& fields = reader.fields();
+  if (!fields.flag_or("use_cla", false)) return;
+  const auto sharing = static_cast<std::size_t>(fields.size_or("cla_share_factor", kMaxLayers, 2));
+  for (std::size_t i = 0; i < reader.layers().size(); ++i)
+    reader.layer(i).mixer.reads_earlier = i % sharing != 0;
+}
+
 void read_hunyuan_moe(JsonFields& fields, ModelConfig* config) {
   PartsReader reader(fields, config);
+  read_shared_keys(reader);
   if (fields.flag_or("use_qk_norm", true)) reader.norm_heads();
   reader.read_rotation();
   FeedForwardPart part = reader.layer(0).feed_forward;
@@ -120,10 +130,11 @@ void read_grok(JsonFields& fields, ModelConfig* config) {
   PartsReader reader(fields, config);
   for (LayerPart& part : reader.layers()) part.form = LayerForm::kSandwich;
   reader.read_rotation();
-  reader.spread_experts(reader.experts({{"num_experts", "num_local_experts"},
-                                        {"num_experts_per_tok", "num_selected_experts"},
-                                        {"intermediate_size", "moe_intermediate_size"}}),
-                        reader.sparse_from(0, 1));
+  FeedForwardPart part = reader.experts({{"num_experts", "num_local_experts"},
+                                         {"num_experts_per_tok", "num_selected_experts"},
+                                         {"moe_intermediate_size", "intermediate_size"}});
+  part.dense_beside = fields.flag_or("residual_moe", false);  // Grok-2
+  reader.spread_experts(part, reader.sparse_from(0, 1));
 }
 
 void read_dbrx(JsonFields& fields, ModelConfig* config) {
@@ -222,6 +233,7 @@ std::vector<ModelType> grouped_network_types() {
       {"bailing_moe", "BailingMoe", {}, read_bailing, false},
       {"bailing_moe_v2", "BailingMoeV2", {}, read_bailing_v2, false},
       {"hunyuan_v1_moe", "HunYuanMoEV1", {}, read_hunyuan_moe, true},
+      {"hunyuan", "HunYuan", {}, read_hunyuan_moe, true},
       {"phimoe", "PhiMoE", {}, read_phimoe, false},
       {"grok-1", "Grok1", {}, read_grok, true},
       {"dbrx", "Dbrx", {}, read_dbrx, false},

@@ -264,6 +264,7 @@ const std::vector<PlainDecoder>& plain_decoders() {
     add("smollm3", "SmolLM3").tied_embeddings = true;
     add("seed_oss", "SeedOss").qkv_bias = true;
     add("ernie4_5", "Ernie4_5").tied_embeddings = true;
+    add("paddleocr_vl", "PaddleOCRVL");
     // Llama and Mistral beside a tower, whose files may leave sizes out.
     add("llama_in_parts", "LlamaInParts").sizes = {4096, 32, 32, 0, 0, 11008, 32000, 2048};
     add("mistral_in_parts", "MistralInParts").sizes = {4096, 32, 32, 8, 0, 14336, 32000, 32768};

@@ -385,8 +385,8 @@ TEST(Networks, OneKeyForAllQueries) {
 }
 
 TEST(Networks, WhatIsMissingOfOtherArchitecturesIsSaid) {
-  EXPECT_THAT(error_of_network(R"({"model_type": "jetmoe", "hidden_size": 64})"),
-              HasSubstr("mixture of heads"));
+  EXPECT_THAT(error_of_network(R"({"model_type": "diffllama", "hidden_size": 64})"),
+              HasSubstr("difference of two softmaxes"));
   EXPECT_THAT(error_of_network(R"({"model_type": "roformer", "hidden_size": 64})"),
               HasSubstr("nomic_bert has these"));
   // The part between tower and decoder is missing, though the decoder is known.

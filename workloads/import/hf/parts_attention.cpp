@@ -1,9 +1,11 @@
 // Softmax attention of decoders made of parts: grouped heads, latents, compressed caches.
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "model/base/errors.hpp"
 #include "workloads/import/hf/context_parallel.hpp"
+#include "workloads/import/hf/mixture_of_heads.hpp"
 #include "workloads/import/hf/parts_graph.hpp"
 
 namespace foretell {
@@ -26,6 +28,7 @@ TensorId attend_with(PartsContext& context, const Read& read, const MixerPart& p
   std::map<std::string, Attribute> attributes{{"causal", std::int64_t{read.causal ? 1 : 0}}};
   if (read.window > 0) attributes["window"] = read.window;
   if (part.chunk > 0) attributes["chunk"] = part.chunk;
+  if (part.stride > 0) attributes["stride"] = part.stride;
   if (read.ratio > 0) attributes["ratio"] = read.ratio;
   if (read.selected > 0) attributes["selected"] = read.selected;
   if (read.latent) attributes["latent"] = std::int64_t{1};
@@ -179,12 +182,16 @@ PartsContext::Cache keys_and_values(PartsContext& context, TensorId x, const Mix
 
 TensorId mix_grouped(PartsContext& context, TensorId x, const MixerPart& part) {
   BlockBuilder& block = *context.block;
+  std::optional<MixtureOfHeads> mixture;
+  if (part.head_experts > 0) mixture.emplace(context, x, part);
   TensorId source = x;
   if (part.query_rank > 0) {
     source = context.norm("attention.query_a.norm",
                           context.linear("attention.query_a", x, part.query_rank, false));
   }
-  TensorId q = context.linear("attention.query", source, part.heads * part.head_dim, part.qkv_bias);
+  TensorId q = mixture ? mixture->queries(x)
+                       : context.linear("attention.query", source, part.heads * part.head_dim,
+                                        part.qkv_bias);
   q = context.adapted("attention.query", x, q, part.adapter_rank);
   TensorId k = kNoId;
   if (norms_over_ranks(context, part)) {
@@ -206,6 +213,7 @@ TensorId mix_grouped(PartsContext& context, TensorId x, const MixerPart& part) {
     if (read.choice != kNoId) read.selected = part.indexer.top_k * part.indexer.block;
   }
   const TensorId result = context.gated("attention", attend_with(context, read, part), x, part);
+  if (mixture) return mixture->output(result);
   return context.row_linear("attention.output", result, context.config->hidden, part.output_bias);
 }
 

@@ -430,6 +430,7 @@ std::int64_t first_of_list(JsonFields& fields, std::string_view key, std::int64_
 }
 
 std::int64_t cached_window(const MixerPart& mixer) {
+  if (mixer.stride > 0) return 0;
   return mixer.window > 0 ? mixer.window : mixer.chunk;
 }
 

@@ -120,6 +120,7 @@ void check_rotation_kind(JsonFields& fields);
 
 // A tower of a ViT beside the decoder: its parameters, from the fields of vision_config.
 void read_vision_tower(JsonFields& fields, ModelConfig* config);
+void read_audio_tower(JsonFields& fields, ModelConfig* config);
 
 // quantization_config and what stands beside it.
 void read_checkpoint_format(JsonFields& fields, ModelConfig* config);

@@ -10,8 +10,10 @@ std::int64_t share(std::int64_t whole, std::int64_t ranks) { return (whole + ran
 
 void shard_mixer(std::int64_t ranks, MixerPart* mixer) {
   if (mixer->kind == MixerKind::kNone || mixer->heads == 0) return;
+  const std::int64_t chosen = mixer->heads / std::max<std::int64_t>(1, mixer->kv_heads);
   mixer->heads = share(mixer->heads, ranks);
   mixer->kv_heads = std::max<std::int64_t>(1, share(mixer->kv_heads, ranks));
+  if (mixer->head_experts > 0) mixer->heads = chosen * mixer->kv_heads;
   if (mixer->heads % mixer->kv_heads != 0) mixer->kv_heads = mixer->heads;
   mixer->output_groups = std::max<std::int64_t>(1, mixer->output_groups / ranks);
   if (mixer->kind != MixerKind::kCompressed) mixer->output_groups = 1;

@@ -258,6 +258,65 @@ TEST(SpecialNetworks, ChannelsOfRecurrentGemmaKeepOneNumber) {
               HasSubstr("nearest is 'recurrent'"));
 }
 
+const std::string kJetMoe = R"({"model_type": "jetmoe", "hidden_size": 2048, "num_hidden_layers":
+  24, "num_key_value_heads": 16, "kv_channels": 128, "intermediate_size": 5632,
+  "num_local_experts": 8, "num_experts_per_tok": 2, "vocab_size": 32000, "activation_function":
+  "silu", "max_position_embeddings": 4096})";
+
+// arXiv 2404.07413 states 8.52 billion parameters and 2.2 that are active. Sixteen heads of keys
+// for twice as many queries.
+TEST(SpecialNetworks, ProjectionsOfJetMoeAreExperts) {
+  const NetworkFacts facts = special_facts(kJetMoe);
+  EXPECT_NEAR(facts.parameters, 8.52e9, 0.005 * 8.52e9);
+  EXPECT_NEAR((facts.active - 32000.0 * 2048) / 1e9, 2.2, 0.1);
+  EXPECT_DOUBLE_EQ(facts.kv_bytes_per_token, 24 * 2 * 16 * 128 * 2);
+  Binding binding;
+  binding.seq_len = 16;
+  const Graph graph = build_graph(special_network(kJetMoe), binding);
+  double flops = 0;
+  for (OpId id = 0; id < static_cast<OpId>(graph.ops().size()); ++id) {
+    if (graph.op(id).kind == "ExpertMatMul") flops += graph.flops(id).value();
+  }
+  EXPECT_DOUBLE_EQ(flops, 24.0 * 16 * 2 * 2 * 2 * 2048 * 2048) << "two of eight, there and back";
+  binding.tensor_parallel = 4;
+  const auto quarter =
+      static_cast<double>(build_graph(special_network(kJetMoe), binding).parameter_count());
+  EXPECT_NEAR(quarter, facts.parameters / 4, 0.01 * facts.parameters);
+  EXPECT_THAT(special_error(having(kJetMoe, "\"kv_channels\"",
+                                   "\"num_attention_heads\": 16, \"kv_channels\"")),
+              HasSubstr("2 experts of 16 heads each are 32"));
+}
+
+const std::string kPhi3Small = R"({"model_type": "phi3small", "hidden_size": 4096,
+  "num_hidden_layers": 32, "num_attention_heads": 32, "num_key_value_heads": 8,
+  "ff_intermediate_size": 14336, "hidden_act": "gegelu", "gegelu_limit": 20.0,
+  "dense_attention_every_n_layers": 2, "blocksparse_block_size": 64,
+  "blocksparse_num_local_blocks": 16, "blocksparse_vert_stride": 8,
+  "blocksparse_homo_head_pattern": false, "vocab_size": 100352, "max_position_embeddings": 8192})";
+
+// Its card on huggingface.co: 7.39 billion. Half of the layers see 1024 keys and an eighth of those
+// before; all keep the keys of all tokens.
+TEST(SpecialNetworks, HalfOfTheLayersOfPhi3SmallSeeBlocks) {
+  const NetworkFacts facts = special_facts(kPhi3Small);
+  EXPECT_NEAR(facts.parameters, 7.39e9, 0.005 * 7.39e9);
+  EXPECT_DOUBLE_EQ(facts.kv_bytes_per_token, 32 * 2 * 8 * 128 * 2);
+  EXPECT_EQ(facts.window_bytes, 0);
+  Binding binding;
+  binding.phase = Phase::kDecode;
+  binding.seq_len = 1;
+  binding.kv_len = 5120;
+  const Graph graph = build_graph(special_network(kPhi3Small), binding);
+  std::map<double, int> flops;
+  for (OpId id = 0; id < static_cast<OpId>(graph.ops().size()); ++id) {
+    if (graph.op(id).kind == "Attention") ++flops[graph.flops(id).value()];
+  }
+  const double key = 32 * (4 * 128 + 5);
+  EXPECT_EQ(flops[key * 5120], 16);
+  EXPECT_EQ(flops[key * (1024 + 4096 / 8.0)], 16);
+  EXPECT_THAT(special_error(having(kPhi3Small, "head_pattern\": false", "head_pattern\": true")),
+              HasSubstr("one pattern for all heads, cannot be imported"));
+}
+
 // DeepSeek-OCR's decoder has the name of DeepSeek-V2 and attention over heads.
 TEST(SpecialNetworks, DecodersOfDeepSeekMayHaveNoLatents) {
   const std::string ocr = R"({"model_type": "deepseek_v2", "use_mla": false, "hidden_size": 1280,

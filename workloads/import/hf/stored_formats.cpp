@@ -230,8 +230,9 @@ class Placer {
     const std::string place = "layers." + std::to_string(layer) + ".";
     std::size_t first = kNone;
     std::set<std::uint8_t> formats;
-    for (const std::string& name : module_names(holders_of(layer, matrix), matrix.modules)) {
-      const std::size_t one = first_about(layer, place, name);
+    const std::vector<std::string> names = module_names(holders_of(layer, matrix), matrix.modules);
+    for (const std::string& name : names) {
+      const std::size_t one = first_about(layer, place, name, names);
       if (one == kNone) continue;
       formats.insert(patterns_[one].format);
       first = std::min(first, one);
@@ -240,7 +241,9 @@ class Placer {
     return first != kNone ? patterns_[first].format : class_format(matrix);
   }
 
-  std::size_t first_about(std::int64_t layer, const std::string& place, const std::string& name) {
+  // `names`: all that the same matrix may have.
+  std::size_t first_about(std::int64_t layer, const std::string& place, const std::string& name,
+                          const std::vector<std::string>& names) {
     const auto own = of_layer_.find(layer);
     std::size_t first = kNone;
     if (own != of_layer_.end()) {
@@ -251,7 +254,11 @@ class Placer {
     }
     for (const std::size_t i : of_all_) {
       if (i >= first) break;
-      if (!patterns_[i].pattern.is_class() && is_about(patterns_[i], place, name)) return i;
+      const ModulePattern& pattern = patterns_[i].pattern;
+      if (pattern.is_class() || !is_about(patterns_[i], place, name)) continue;
+      if (std::none_of(names.begin(), names.end(),
+                       [&](const std::string& other) { return pattern.refuses(place, other); }))
+        return i;
     }
     return first;
   }
@@ -283,8 +290,9 @@ class Placer {
     std::size_t first = kNone;
     for (const std::string& name : words_of(kHeads)) {
       for (const std::size_t i : of_all_) {
+        const ModulePattern& pattern = patterns_[i].pattern;
         const bool about =
-            !patterns_[i].pattern.is_class() && patterns_[i].pattern.is_about("", name);
+            !pattern.is_class() && pattern.is_about("", name) && !pattern.refuses("", "lm_head");
         if (about) first = std::min(first, i);
       }
     }
@@ -370,6 +378,27 @@ void store_as_stated(const CheckpointFormat& checkpoint, std::int32_t layer,
   const bool is_narrow = !format.dtype.empty() && (own != kAbsent || layer == kNoId);
   if (is_narrow) graph->set_dtype(weight, stored_type(format));
   graph->keep(weight);
+}
+
+bool takes_all_as(DType storage, CheckpointFormat* checkpoint) {
+  if (checkpoint->placed.empty() || checkpoint->dtype.empty()) return false;
+  const auto unblocked = [](DType type) { return type == DType::kFp8Block ? DType::kFp8 : type; };
+  const bool is_narrow = size_of(storage) < Bytes(2);
+  if (!is_narrow || unblocked(storage) == unblocked(stored_type(*checkpoint))) return false;
+  const auto main =
+      static_cast<std::uint8_t>(std::find(checkpoint->formats.begin(), checkpoint->formats.end(),
+                                          static_cast<const WeightFormat&>(*checkpoint)) -
+                                checkpoint->formats.begin());
+  bool differed = false;
+  for (std::vector<std::uint8_t>& places : checkpoint->placed) {
+    const bool is_head = &places == &checkpoint->placed.back();
+    for (std::uint8_t& place : places) {
+      if (place == main || place == kAbsent || (is_head && place == kWide)) continue;
+      place = main;
+      differed = differed || &place != &places.back() || is_head;
+    }
+  }
+  return differed;
 }
 
 std::string stored_text(const CheckpointFormat& checkpoint) {

@@ -29,6 +29,11 @@ void place_formats(ModelConfig* config);
 void store_as_stated(const CheckpointFormat& checkpoint, std::int32_t layer,
                      std::string_view matrix, TensorId weight, Graph* graph);
 
+// Where `storage` is another narrow type than that of most matrices: all matrices of layers, those
+// of other formats and of 16 bits too, have the format of most from here on, and so has a head that
+// is narrow. Whether any had another.
+bool takes_all_as(DType storage, CheckpointFormat* checkpoint);
+
 // Groups of matrices of layers with their formats: "NVFP4 in routed experts, FP8 in attention
 // (16 bits in layers 0-2)". Empty where the file states none or one for all.
 std::string stored_text(const CheckpointFormat& checkpoint);

@@ -107,6 +107,32 @@ TEST(StoredFormats, OneOfTwoBytesHasNoneNarrow) {
   }
 }
 
+// Of layers; the head stays in its 16 bits.
+TEST(StoredFormats, AnotherNarrowTypeIsOfAllMatrices) {
+  const auto types = [](const char* dtype) {
+    ModelConfig config = stored_network(network_with(kTwoGroups));
+    EXPECT_EQ(takes_all_as(find_precision(dtype).weight_storage, &config.checkpoint),
+              std::string(dtype) == "int4-weights" || std::string(dtype) == "fp8");
+    std::map<std::string, std::string> names;
+    const Graph graph = stored_graph(config, dtype);
+    for (const Tensor& tensor : graph.tensors()) names[tensor.name] = to_string(tensor.dtype);
+    return names;
+  };
+  for (const char* dtype : {"int4-weights", "fp8"}) {
+    auto all = types(dtype);
+    const std::string name(to_string(find_precision(dtype).weight_storage));
+    for (const char* matrix : {"1.ffn.experts.first", "1.attention.query", "3.attention.output",
+                               "0.ffn.gate", "1.ffn.shared.up"}) {
+      EXPECT_EQ(all["decoder." + std::string(matrix) + ".weight"], name) << matrix;
+    }
+    EXPECT_EQ(all["head.decoder.weight"], "bf16");
+    EXPECT_EQ(all["decoder.1.ffn.router.weight"], "bf16");
+  }
+  EXPECT_EQ(types("nvfp4")["decoder.1.attention.query.weight"], "fp8") << "the file's own";
+  EXPECT_EQ(types("nvfp4-weights")["decoder.1.attention.query.weight"], "fp8");
+  EXPECT_EQ(types("bf16")["decoder.1.attention.query.weight"], "bf16");
+}
+
 TEST(StoredFormats, TablesOfModulesAreReadByName) {
   const std::string mixed = R"({"quant_method": "modelopt", "quant_algo": "MIXED_PRECISION",
     "quantized_layers": {"model.layers.0.self_attn.q_proj": {"quant_algo": "FP8"},
@@ -173,6 +199,36 @@ TEST(StoredFormats, WhatCannotBeReadIsSaid) {
   EXPECT_THAT(notes("re:(a{99}){99}"), Contains(HasSubstr("cannot be read and is left out")));
   EXPECT_THAT(notes("re:.*lm_head"), IsEmpty());
   EXPECT_THAT(notes("re:.*"), Contains(HasSubstr("no matrix of the decoder has its format")));
+}
+
+// As Python's re.match, in time that grows with the length of the pattern alone.
+TEST(StoredFormats, ExpressionsAreMatchedFromTheStart) {
+  const auto type_of_gate = [](const std::string& pattern) {
+    auto types = types_of(dense_network_with(R"({"quant_method": "fp8", "ignored_layers": ["re:)" +
+                                             pattern + R"("]})"));
+    return types["decoder.0.ffn.gate.weight"];
+  };
+  EXPECT_EQ(type_of_gate("model.layers.0"), "bf16") << "with any text after it";
+  EXPECT_EQ(type_of_gate("mlp"), "fp8") << "not within a name";
+  EXPECT_EQ(type_of_gate(R"(.*layers\\.\\d{1,2}\\.mlp)"), "bf16");
+  EXPECT_EQ(type_of_gate(R"(^(?!.*self_attn).*)"), "bf16");
+  EXPECT_EQ(type_of_gate(R"(^(?!.*mlp\\.(gate|up)_proj$).*)"), "fp8");
+  EXPECT_EQ(type_of_gate(R"((?!.*self_attn)(?!.*mlp).*)"), "fp8");
+  std::string hostile;
+  for (int i = 0; i < 60; ++i) hostile += "(a*)*";
+  EXPECT_EQ(type_of_gate(hostile + "b"), "fp8");
+  EXPECT_EQ(type_of_gate(".*" + hostile + "layers.0"), "bf16");
+}
+
+// AutoRound searches names for its expressions; other names are whole or parts of them.
+TEST(StoredFormats, ExpressionsOfAutoRoundAreSearchedFor) {
+  auto types = types_of(dense_network_with(
+      R"({"quant_method": "auto-round", "bits": 4, "extra_config": {"mlp\\.(gate|up)_proj$":
+        {"bits": 16}, "model.layers.1.self_attn.q_proj": {"bits": 8}, ".*down_proj.*": {"bits": 8}}})"));
+  EXPECT_EQ(types["decoder.0.ffn.gate.weight"], "bf16");
+  EXPECT_EQ(types["decoder.0.ffn.output.weight"], "int8");
+  EXPECT_EQ(types["decoder.1.attention.query.weight"], "int8");
+  EXPECT_EQ(types["decoder.1.attention.key.weight"], "int4");
 }
 
 // Experts of DeepSeek-V4 are in FP4, the others in FP8.

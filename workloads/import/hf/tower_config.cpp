@@ -3,6 +3,7 @@
 #include <cmath>
 #include <utility>
 
+#include "model/base/text.hpp"
 #include "workloads/import/hf/parts_reader.hpp"
 
 namespace foretell {
@@ -70,6 +71,11 @@ void read_projector(JsonFields& vision, JsonFields& around, const std::string& t
     tower->merge = around.size_or("downsample_factor", 64, 2);
     const std::int64_t four = tower->hidden * tower->merge * tower->merge;
     tower->projector = {{four, wide, true, false}, {wide / 2, hidden, true, false}};
+  } else if (starts_with(network, "lfm2")) {
+    tower->merge = around.size_or("downsample_factor", 64, 2);
+    tower->projector = two_layers(tower->hidden * tower->merge * tower->merge,
+                                  around.size_or("projector_hidden_size", kMaxWidth, 2560), hidden,
+                                  around.flag_or("projector_bias", true));
   } else if (network == "idefics3" || network == "smolvlm") {
     tower->projector = {{merged, hidden, false, false}};
   } else if (network == "mistral3") {
@@ -194,8 +200,8 @@ void read_vision_tower(JsonFields& fields, ModelConfig* config) {
                std::max<std::int64_t>(
                    1, static_cast<std::int64_t>(ratio * static_cast<double>(tower.hidden))));
   const bool is_glm = type.find("glm4v") != std::string::npos;
-  tower.gated = is_glm || is_any(type, {"pixtral", "gemma4_vision", "qwen2_5_vl"});
-  tower.bias = !is_glm && type != "pixtral" && type != "gemma4_vision";
+  tower.gated = is_glm || is_any(type, {"pixtral", "gemma4_vision", "qwen2_5_vl", "dots"});
+  tower.bias = !is_glm && type != "pixtral" && type != "gemma4_vision" && !is_any(type, {"dots"});
   tower.patch = first_of(vision, {"patch_size", "spatial_patch_size"}, kMaxWidth, 14);
   const std::int64_t channels =
       first_of(vision, {"in_channels", "in_chans", "num_channels"}, 64, 3);
@@ -208,7 +214,7 @@ void read_vision_tower(JsonFields& fields, ModelConfig* config) {
                       vision.size_or("init_pos_emb_width", 1 << 14, 64);
   }
   if (type == "gemma4_vision") tower.positions *= 2;  // rows and columns of the image
-  const bool rotates = is_any(type, {"pixtral", "qwen2"});
+  const bool rotates = is_any(type, {"pixtral", "qwen2", "dots"});
   tower.rotates =
       rotates || is_any(type, {"qwen3", "moonvit", "kimi", "glm4v", "gemma4", "llama4"});
   const std::int64_t side = !vision.has("image_size") ? 0
@@ -218,6 +224,13 @@ void read_vision_tower(JsonFields& fields, ModelConfig* config) {
   if (tower.positions == 0 && !rotates && side > 0)
     tower.positions = (side / tower.patch) * (side / tower.patch);
   if (is_any(fields.text_or("model_type", ""), kFixedSizes)) tower.side = side;
+  if (type == "paddleocr_vl") {
+    constexpr std::int64_t kPacked = 32768;  // places of a second table, that texts of images have
+    constexpr std::int64_t kSides = 4;       // and a block of attention and two matrices at the end
+    tower.rotates = true;
+    tower.other_parameters =
+        tower.hidden * (kPacked + kSides * tower.hidden) + 2 * tower.hidden * tower.intermediate;
+  }
   tower.merge = merged_patches(vision, fields);
   read_projector(vision, fields, type, config->hidden, &tower);
   if (tower.side > 0 && tower.pool == 1 && fields.has("mm_tokens_per_image")) {
@@ -232,6 +245,43 @@ void read_vision_tower(JsonFields& fields, ModelConfig* config) {
                                         : 0);
   config->parts_of_decoder.tower = tower;
   fields.take_problems(vision);
+}
+
+// Encoders of Whisper's kind before a decoder; they take memory, and sounds are not read.
+void read_audio_tower(JsonFields& fields, ModelConfig* config) {
+  if (!fields.is_object("audio_config")) return;
+  JsonFields audio = fields.inside("audio_config");
+  const std::string type = audio.text_or("model_type", "");
+  TowerPart& known = config->parts_of_decoder.tower;
+  if (config->parts_of_decoder.empty() || !is_any(type, {"voxtral", "qwen2_audio"}) ||
+      !known.name.empty()) {
+    config->notes.emplace_back("audio_config: the tower for sounds is left out");
+    return;
+  }
+  TowerPart tower;
+  tower.name = "audio tower";
+  tower.unreadable =
+      "its tower reads sounds, which are left out: only calls of text can be predicted";
+  tower.layers = first_of(audio, {"encoder_layers", "num_hidden_layers"}, kMaxLayers, 32);
+  tower.hidden = tower.attention_width =
+      first_of(audio, {"d_model", "hidden_size"}, kMaxWidth, 1280);
+  tower.heads = first_of(audio, {"encoder_attention_heads", "num_attention_heads"}, kMaxHeads, 20);
+  tower.intermediate = first_of(audio, {"encoder_ffn_dim", "intermediate_size"}, kMaxWidth, 5120);
+  tower.positions = audio.size_or("max_source_positions", kMaxPositions, 1500);
+  constexpr std::int64_t kTaps = 3;  // of its two convolutions
+  tower.patch = 1;
+  tower.patch_elements = kTaps * audio.size_or("num_mel_bins", kMaxWidth, 128);
+  const std::int64_t hidden = tower.hidden;
+  const std::int64_t second = hidden * (kTaps * hidden + 1);
+  constexpr std::int64_t kNorm = 2;  // after the layers; keys have no biases
+  tower.other_parameters = second + kNorm * hidden - tower.layers * hidden;
+  tower.projector = type == "qwen2_audio_encoder"
+                        ? std::vector<ProjectorStep>{{hidden, config->hidden, true, false}}
+                        : two_layers(tower.intermediate, config->hidden, config->hidden, false);
+  known = tower;
+  config->notes.emplace_back(
+      "audio_config: the tower for sounds takes memory, and calls read text alone");
+  fields.take_problems(audio);
 }
 
 std::int64_t parameters_of(const TowerPart& tower) {

@@ -40,8 +40,14 @@ bool is_delta_rule(std::string_view function) {
 
 VisibleKeys visible_of(const OpView& op) {
   const auto value = [&](const char* name) { return op.has(name) ? op.integer(name) : 0; };
-  return {op.input(0)[2],  op.input(1)[2], value("causal") != 0,
-          value("window"), value("chunk"), value("selected")};
+  return {op.input(0)[2],
+          op.input(1)[2],
+          value("causal") != 0,
+          value("window"),
+          value("chunk"),
+          value("selected"),
+          0,
+          value("stride")};
 }
 
 std::vector<Shape> attention_shapes(const OpView& op) {
@@ -229,6 +235,14 @@ double compressed_pairs(std::int64_t tokens, std::int64_t ratio, std::int64_t mo
 }  // namespace
 
 double visible_pairs(const VisibleKeys& visible) {
+  if (visible.stride > 0) {
+    VisibleKeys near = visible;
+    near.stride = 0;
+    VisibleKeys all = near;
+    all.window = 0;
+    const double pairs = visible_pairs(near);
+    return pairs + (visible_pairs(all) - pairs) / as_number(visible.stride);
+  }
   if (visible.ratio > 0) {
     const std::int64_t tokens = visible.queries;
     return capped_sum(tokens, visible.window) +
@@ -242,6 +256,20 @@ double visible_pairs(const VisibleKeys& visible) {
   return chunked_sum(visible.keys, visible.chunk, most) -
          chunked_sum(std::max<std::int64_t>(0, visible.keys - visible.queries), visible.chunk,
                      most);
+}
+
+std::int64_t window_of_as_many(VisibleKeys visible) {
+  const double pairs = visible_pairs(visible);
+  visible.stride = 0;
+  std::int64_t most = visible.keys;
+  while (visible.window < most) {
+    const std::int64_t middle = (visible.window + most + 1) / 2;
+    VisibleKeys tried = visible;
+    tried.window = middle;
+    (visible_pairs(tried) <= pairs ? visible.window : most) =
+        visible_pairs(tried) <= pairs ? middle : middle - 1;
+  }
+  return visible.window;
 }
 
 double scan_macs_per_token(std::string_view function, std::int64_t key_dim, std::int64_t value_dim,
@@ -262,7 +290,7 @@ std::vector<OperatorInfo> network_rows() {
       {"Attention",
        3,
        5,
-       {"causal", "window", "chunk", "selected", "ratio", "sinks", "latent"},
+       {"causal", "window", "chunk", "selected", "stride", "ratio", "sinks", "latent"},
        attention_shapes,
        attention_flops,
        "attention of queries over keys and values, with what it hides"},

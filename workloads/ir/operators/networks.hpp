@@ -5,10 +5,11 @@
 //               attributes say, the choice of an Indexer and sinks [heads] -> [B, S, heads * Dv].
 //               causal (0 or 1), window (keys a query sees, its own included; 0: all), chunk (keys
 //               are seen from the start of the query's chunk on; 0: all), selected (keys that an
-//               indexer chose for each query; 0: all), ratio (of the keys, the last 1 / (1 + ratio)
-//               stand for `ratio` tokens each; window is about the others and selected about
-//               these), sinks (0 or 1), latent (1: the values are
-//               columns of the keys and are read with them; 0: not)
+//               indexer chose for each query; 0: all), stride (of the keys before the window, one
+//               in this many is seen, another by each head of a group; 0: none), ratio (of the
+//               keys, the last 1 / (1 + ratio) stand for `ratio` tokens each; window is about the
+//               others and selected about these), sinks (0 or 1), latent (1: the values are columns
+//               of the keys and are read with them; 0: not)
 //   Indexer     q [B, S, H, D], k [B, T, D], weights of the heads [B, S, H] (optional)
 //               -> choice [B, S, min(top_k, keys / block)]; block: keys that are chosen together;
 //               narrow: 1 where scores are products in FP8
@@ -54,8 +55,11 @@ struct VisibleKeys {
   std::int64_t chunk = 0;
   std::int64_t selected = 0;
   std::int64_t ratio = 0;
+  std::int64_t stride = 0;
 };
 double visible_pairs(const VisibleKeys& visible);
+// The largest window with no more pairs than with `stride`, which is above 0.
+std::int64_t window_of_as_many(VisibleKeys visible);
 
 // Multiply-accumulates of a Scan per token and head of values.
 //   one token:  the state is multiplied with the decay, the key, the query; mamba and

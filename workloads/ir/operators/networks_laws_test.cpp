@@ -42,6 +42,17 @@ TEST(VisiblePairs, AreThoseCountedOneByOne) {
   }
 }
 
+TEST(VisiblePairs, OfAPatternAreThoseOfAWindow) {
+  const VisibleKeys visible{1000, 1000, true, 64, 0, 0, 0, 8};
+  const double near = visible_pairs({1000, 1000, true, 64});
+  const double all = visible_pairs({1000, 1000, true});
+  EXPECT_DOUBLE_EQ(visible_pairs(visible), near + (all - near) / 8);
+  const std::int64_t window = window_of_as_many(visible);
+  EXPECT_LE(visible_pairs({1000, 1000, true, window}), visible_pairs(visible));
+  EXPECT_GT(visible_pairs({1000, 1000, true, window + 1}), visible_pairs(visible));
+  EXPECT_EQ(window_of_as_many({50, 50, true, 64, 0, 0, 0, 8}), 64) << "all are near";
+}
+
 TEST(AttentionOperator, LatentAttentionOfOneToken) {
   // 128 heads read 1000 entries of 576 columns, of which 512 are the values.
   const auto outcome =

@@ -1,0 +1,169 @@
+// Parameters of networks that are served of late and differ from those of the other tests: files
+// and counts are written down as they are remembered, not copied from what is published.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "workloads/import/hf/network_facts.hpp"
+#include "workloads/import/hf/testing/flops_of_phases.hpp"
+#include "workloads/import/workload.hpp"
+
+namespace foretell {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+
+struct RecentNetwork {
+  double billions;  // of parameters, as its page on huggingface.co says (of its .safetensors)
+  const char* config;
+};
+
+ModelConfig recent_network(const std::string& text) {
+  return parse_model_config(text, "net", "config.json");
+}
+
+// Grok-2: a dense network beside the experts, which are half as wide.
+const RecentNetwork kGrok2{269.5, R"({"architectures": ["Grok1ForCausalLM"], "model_type": "git",
+  "hidden_size": 8192, "intermediate_size": 32768, "moe_intermediate_size": 16384,
+  "num_hidden_layers": 64, "num_attention_heads": 64, "num_key_value_heads": 8, "head_dim": 128,
+  "num_local_experts": 8, "num_experts_per_tok": 2, "residual_moe": true, "vocab_size": 131072,
+  "max_position_embeddings": 131072, "hidden_act": "gelu", "tie_word_embeddings": false})"};
+
+// Llama Guard 4: Llama 4 without experts.
+const RecentNetwork kLlamaGuard{12.0, R"({"model_type": "llama4", "text_config": {"model_type":
+  "llama4_text", "attention_chunk_size": 8192, "hidden_size": 5120, "intermediate_size": 8192,
+  "intermediate_size_mlp": 8192, "interleave_moe_layer_step": 0, "moe_layers": [],
+  "num_hidden_layers": 48, "num_attention_heads": 40, "num_key_value_heads": 8, "head_dim": 128,
+  "num_local_experts": 0, "num_experts_per_tok": 0, "vocab_size": 202048,
+  "max_position_embeddings": 131072, "use_qk_norm": true, "no_rope_layers": [], "hidden_act":
+  "silu"}, "vision_config": {"model_type": "llama4_vision_model", "hidden_size": 1408,
+  "image_size": 336, "intermediate_size": 5632, "num_attention_heads": 16, "num_hidden_layers": 34,
+  "patch_size": 14, "pixel_shuffle_ratio": 0.5, "projector_input_dim": 4096,
+  "projector_output_dim": 4096, "vision_output_dim": 4096}})"};
+
+// Hunyuan-Large (arXiv 2411.02265: 389B, 52B active): two layers share keys and values.
+const RecentNetwork kHunyuanLarge{389, R"({"model_type": "hunyuan", "hidden_size": 6400,
+  "intermediate_size": 18304, "max_position_embeddings": 131072, "moe_topk": 1,
+  "num_attention_heads": 80, "num_experts": 16, "num_hidden_layers": 64, "num_key_value_heads": 8,
+  "num_shared_expert": 1, "use_cla": true, "cla_share_factor": 2, "use_mixed_mlp_moe": true,
+  "use_qk_norm": true, "vocab_size": 129024})"};
+
+// Its text_config leaves the sizes of Qwen2 out.
+const RecentNetwork kQwen2Audio{8.40, R"({"model_type": "qwen2_audio", "audio_config":
+  {"model_type": "qwen2_audio_encoder", "d_model": 1280, "encoder_attention_heads": 20,
+  "encoder_ffn_dim": 5120, "encoder_layers": 32, "num_mel_bins": 128, "max_source_positions": 1500},
+  "text_config": {"model_type": "qwen2", "intermediate_size": 11008, "max_position_embeddings":
+  8192, "vocab_size": 156032}})"};
+
+const RecentNetwork kVoxtral{4.68, R"({"model_type": "voxtral", "audio_config": {"model_type":
+  "voxtral_encoder", "hidden_size": 1280, "intermediate_size": 5120, "num_attention_heads": 20,
+  "num_hidden_layers": 32, "num_mel_bins": 128, "max_source_positions": 1500}, "text_config":
+  {"model_type": "llama", "head_dim": 128, "hidden_act": "silu", "hidden_size": 3072,
+  "intermediate_size": 8192, "max_position_embeddings": 131072, "num_attention_heads": 32,
+  "num_hidden_layers": 30, "num_key_value_heads": 8, "vocab_size": 131072}})"};
+
+const RecentNetwork kDotsOcr{3.04, R"({"model_type": "dots_ocr", "hidden_act": "silu",
+  "hidden_size": 1536, "intermediate_size": 8960, "max_position_embeddings": 131072,
+  "num_attention_heads": 12, "num_hidden_layers": 28, "num_key_value_heads": 2,
+  "tie_word_embeddings": false, "vocab_size": 151936, "vision_config": {"embed_dim": 1536,
+  "hidden_size": 1536, "intermediate_size": 4224, "num_hidden_layers": 42, "num_attention_heads":
+  12, "num_channels": 3, "patch_size": 14, "spatial_merge_size": 2, "temporal_patch_size": 1,
+  "use_bias": false}})"};
+
+const RecentNetwork kPaddleOcr{0.9586, R"({"model_type": "paddleocr_vl", "head_dim": 128,
+  "hidden_act": "silu", "hidden_size": 1024, "intermediate_size": 3072, "max_position_embeddings":
+  131072, "num_attention_heads": 16, "num_hidden_layers": 18, "num_key_value_heads": 2,
+  "tie_word_embeddings": false, "use_bias": false, "vocab_size": 103424, "vision_config":
+  {"model_type": "paddleocr_vl", "hidden_size": 1152, "image_size": 384, "intermediate_size": 4304,
+  "num_attention_heads": 16, "num_hidden_layers": 27, "patch_size": 14, "spatial_merge_size": 2}})"};
+
+const RecentNetwork kLfmVision{1.584, R"({"model_type": "lfm2-vl", "downsample_factor": 2,
+  "projector_bias": true, "projector_hidden_size": 2560, "text_config": {"model_type": "lfm2",
+  "block_ff_dim": 12288, "conv_L_cache": 3, "full_attn_idxs": [2, 5, 8, 10, 12, 14], "hidden_size":
+  2048, "num_attention_heads": 32, "num_hidden_layers": 16, "num_key_value_heads": 8, "vocab_size":
+  65536}, "vision_config": {"model_type": "siglip2_vision_model", "hidden_size": 1152,
+  "intermediate_size": 4304, "num_attention_heads": 16, "num_hidden_layers": 26, "num_patches": 256,
+  "patch_size": 16}})"};
+
+const RecentNetwork kColPali{2.92, R"({"model_type": "colpali", "embedding_dim": 128, "vlm_config":
+  {"model_type": "paligemma", "projection_dim": 2048, "text_config": {"model_type": "gemma",
+  "hidden_size": 2048, "intermediate_size": 16384, "num_attention_heads": 8, "num_hidden_layers":
+  18, "num_key_value_heads": 1, "vocab_size": 257216, "head_dim": 256, "max_position_embeddings":
+  8192}, "vision_config": {"model_type": "siglip_vision_model", "hidden_size": 1152,
+  "intermediate_size": 4304, "num_attention_heads": 16, "num_hidden_layers": 27, "patch_size": 14,
+  "image_size": 448}}})"};
+
+// The next four were read right before they stood here.
+const RecentNetwork kGraniteSmall{32.2, R"({"model_type": "granitemoehybrid", "layer_types":
+  ["mamba", "mamba", "mamba", "mamba", "mamba", "attention", "mamba", "mamba", "mamba", "mamba",
+  "mamba", "mamba", "mamba", "mamba", "mamba", "attention", "mamba", "mamba", "mamba", "mamba",
+  "mamba", "mamba", "mamba", "mamba", "mamba", "attention", "mamba", "mamba", "mamba", "mamba",
+  "mamba", "mamba", "mamba", "mamba", "mamba", "attention", "mamba", "mamba", "mamba", "mamba"],
+  "mamba_d_conv": 4, "mamba_d_head": 64, "mamba_d_state": 128, "mamba_expand": 2, "mamba_n_groups":
+  1, "mamba_n_heads": 128, "max_position_embeddings": 131072, "num_hidden_layers": 40,
+  "position_embedding_type": "nope", "tie_word_embeddings": true, "vocab_size": 100352,
+  "hidden_size": 4096, "intermediate_size": 768, "num_attention_heads": 32, "num_key_value_heads":
+  8, "num_experts_per_tok": 10, "num_local_experts": 72, "shared_intermediate_size": 1536})"};
+
+const RecentNetwork kGlmVision{107.7, R"({"model_type": "glm4v_moe", "text_config": {"model_type":
+  "glm4v_moe_text", "attention_bias": true, "first_k_dense_replace": 1, "head_dim": 128,
+  "hidden_size": 4096, "intermediate_size": 10944, "max_position_embeddings": 65536,
+  "moe_intermediate_size": 1408, "n_routed_experts": 128, "n_shared_experts": 1,
+  "num_attention_heads": 96, "num_experts_per_tok": 8, "num_hidden_layers": 46,
+  "num_key_value_heads": 8, "partial_rotary_factor": 0.5, "vocab_size": 151552}, "vision_config":
+  {"model_type": "glm4v_moe", "depth": 24, "hidden_size": 1536, "num_heads": 12, "image_size": 336,
+  "patch_size": 14, "intermediate_size": 10944, "out_hidden_size": 4096, "spatial_merge_size": 2,
+  "temporal_patch_size": 2}, "tie_word_embeddings": false})"};
+
+const RecentNetwork kNemotronNano{8.89, R"({"model_type": "nemotron_h", "chunk_size": 128,
+  "conv_kernel": 4, "expand": 2, "head_dim": 128, "hidden_size": 4480, "hybrid_override_pattern":
+  "M-M-M-MM-M-M-M*-M-M-M*-M-M-M-M*-M-M-M-M*-M-MM-M-M-M-M-M-", "intermediate_size": 15680,
+  "mamba_head_dim": 80, "mamba_num_heads": 128, "max_position_embeddings": 131072,
+  "mlp_hidden_act": "relu2", "n_groups": 8, "num_attention_heads": 40, "num_hidden_layers": 56,
+  "num_key_value_heads": 8, "ssm_state_size": 128, "tie_word_embeddings": false, "vocab_size":
+  131072})"};
+
+const RecentNetwork kQwen3Next{79.67, R"({"model_type": "qwen3_next", "decoder_sparse_step": 1,
+  "full_attention_interval": 4, "head_dim": 256, "hidden_size": 2048, "intermediate_size": 5120,
+  "linear_conv_kernel_dim": 4, "linear_key_head_dim": 128, "linear_num_key_heads": 16,
+  "linear_num_value_heads": 32, "linear_value_head_dim": 128, "max_position_embeddings": 262144,
+  "moe_intermediate_size": 512, "num_attention_heads": 16, "num_experts": 512,
+  "num_experts_per_tok": 10, "num_hidden_layers": 48, "num_key_value_heads": 2,
+  "partial_rotary_factor": 0.25, "shared_expert_intermediate_size": 512, "tie_word_embeddings":
+  false, "vocab_size": 151936})"};
+
+const std::vector<RecentNetwork>& recent_networks() {
+  static const std::vector<RecentNetwork> kAll = {
+      kGrok2,     kLlamaGuard, kHunyuanLarge, kQwen2Audio, kVoxtral,      kDotsOcr,  kPaddleOcr,
+      kLfmVision, kColPali,    kGraniteSmall, kGlmVision,  kNemotronNano, kQwen3Next};
+  return kAll;
+}
+
+TEST(RecentNetworks, HaveTheirParametersAndRunInEveryPhase) {
+  for (const RecentNetwork& row : recent_networks()) {
+    const ModelConfig config = recent_network(row.config);
+    const double billions = facts_of(config, find_precision("bf16")).parameters / 1e9;
+    EXPECT_NEAR(billions, row.billions, 0.005 * row.billions) << row.config;
+    const FlopsOfPhases flops = flops_of_phases(config);
+    EXPECT_LT(flops.token * 50, flops.prompt) << row.config;
+  }
+}
+
+TEST(RecentNetworks, SharedKeysAreKeptOnce) {
+  const NetworkFacts facts = facts_of(recent_network(kHunyuanLarge.config), find_precision("bf16"));
+  EXPECT_NEAR(facts.active / 1e9, 52, 1);
+  EXPECT_DOUBLE_EQ(facts.kv_bytes_per_token, 32 * 2 * 8 * 80 * 2);
+}
+
+TEST(RecentNetworks, WhatIsLeftOutIsSaid) {
+  EXPECT_THAT(recent_network(kColPali.config).notes, Contains(HasSubstr("128 columns")));
+  EXPECT_THAT(recent_network(kVoxtral.config).notes, Contains(HasSubstr("calls read text alone")));
+  EXPECT_THAT(recent_network(kVoxtral.config).parts_of_decoder.tower.unreadable,
+              HasSubstr("reads sounds"));
+}
+
+}  // namespace
+}  // namespace foretell
