@@ -28,7 +28,7 @@ struct SoldBoard {
 struct BoardEnergy {
   DeviceEnergy measured;
   DeviceEnergy asked;
-  bool differs = false;  // by process, memory or voltage
+  bool differs = false;                                  // by process, memory or voltage
   std::shared_ptr<const SoldBoard> made_from = nullptr;  // of a board that was changed
 };
 
@@ -41,9 +41,9 @@ struct BoardEnergy {
 // otherwise than the one that was measured, c is the highest clock at which its own power fits,
 // above c0 where it draws less.
 //
-// A board that was changed (`made_from`) runs at the share of its full clock, c0, that the limit left
-// the board that it was made from, whatever it draws: a note says where that is more than that one
-// is sold with. A limit that is asked for holds.
+// A board that was changed (`made_from`) runs at the share of its full clock, c0, that the limit
+// left the board that it was made from, whatever it draws: a note says where that is more than that
+// one is sold with. A limit that is asked for holds.
 //
 // A board with less power for an operation than the one that its kernels were measured on does not
 // hold the clock of that one: c0 is then the full clock, that of a short kernel, and its own limit

@@ -79,10 +79,10 @@ struct DeviceEnergy {
   std::map<std::string, std::pair<double, double>> intervals;
 };
 
-// Those of the device at the full clock that is published of it; energies of a device that none were fitted to are those of another (stated
-// in hw/energy as `like`), by the processes, clocks and memories of both (hw/process), not
-// calibrated, and the interval is as wide as hw/energy says. UserError with file:line for what is
-// wrong in the files.
+// Those of the device at the full clock that is published of it; energies of a device that none
+// were fitted to are those of another (stated in hw/energy as `like`), by the processes, clocks and
+// memories of both (hw/process), not calibrated, and the interval is as wide as hw/energy says.
+// UserError with file:line for what is wrong in the files.
 DeviceEnergy load_gpu_energy(const GpuDeviceSpec& device, const std::string& factors = "");
 
 // The same of any device: facts are those of the first of `names` that hw/energy knows (the device

@@ -368,7 +368,7 @@ TEST_F(ValidateTest, MistakesInTheCommand) {
   EXPECT_THAT(run_command({"validate", path}).messages,
               HasSubstr("--all-rows takes rows of any use"));
   EXPECT_THAT(run_command({"validate", path, "--by", "famly"}).messages,
-              HasSubstr("unknown column 'famly'; there are: family, "));
+              HasSubstr("unknown column 'famly'; there are: batch, "));
   EXPECT_THAT(run_command({"validate", path, "--where", "use"}).messages,
               HasSubstr("write COLUMN=VALUE"));
   EXPECT_THAT(run_command({"validate", path, "--where", "use=no,,batch=8"}).messages,

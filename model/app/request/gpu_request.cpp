@@ -293,10 +293,10 @@ void resolve_power(GpuRequest& resolved) {
   const bool is_too_high = resolved.power_limit > device.power && !is_made(resolved);
   if (resolved.power_limit < Watts(least) || is_too_high) {
     throw UserError(fmt::format(
-        "power-limit: {} takes {:.0f} W {}, not {:.6g} W: it draws {:.0f} W with its clocks up "
+        "power-limit: {} takes {:.0f} {}, not {:.6g} W: it draws {:.0f} W with its clocks up "
         "before any work",
         device.name, least,
-        is_made(resolved) ? "or more" : fmt::format("to {:.0f} W", device.power.value()),
+        is_made(resolved) ? "W or more" : fmt::format("to {:.0f} W", device.power.value()),
         resolved.power_limit.value(), idle.value()));
   }
 }
@@ -317,10 +317,15 @@ void note_unread(const Request& request, GpuRequest& resolved) {
       "by what the work draws");
   note("device.hbm.latency", false,
        "bounds no time: what kernels see of it is fitted; set factors.prologue");
-  note(
-      "device.power_watts", sustained || resolved.less_power || resolved.power_limit > Watts(0),
-      "counts with --clock sustained, and below what the board is sold with where its kernels were "
-      "measured");
+  const auto& parameters = resolved.system.parameters;
+  const bool is_all = std::none_of(parameters.begin(), parameters.end(), [](const Parameter& one) {
+    return one.overridden && one.path != "device.power_watts" && starts_with(one.path, "device.");
+  });
+  const bool raises = resolved.power_limit > published_device(resolved.system.spec.device).power;
+  const bool holds = resolved.power_limit > Watts(0) && !(raises && is_all);
+  note("device.power_watts", sustained || resolved.less_power || holds,
+       "counts with --clock sustained, below what the board is sold with where its kernels were "
+       "measured, and for a board that is changed in something else");
   note("device.stream_floor", streams, "counts with --launch stream");
   note("device.sustained_rate", sustained, "counts with --clock sustained");
   const bool on_vector_pipe = resolved.precision.matmul_compute == DType::kFp32;
