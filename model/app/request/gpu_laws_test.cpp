@@ -231,12 +231,14 @@ TEST(GpuLaws, FactsThatFactorsStandForMoveTheResult) {
 
 TEST(GpuLaws, AnOverrideThatCountsForNothingIsNoted) {
   Request request = bert_on_h100();
+  const auto notes = [&request] { return predict(request).context.notes; };
+  request.set = {"device.power_watts=900"};
+  EXPECT_THAT(notes(), Contains(HasSubstr("device.power_watts counts")));
   request.set = {"device.clock.base=1 GHz", "device.hbm.latency=1 us", "device.power_watts=900",
                  "device.stream_floor=9 us", "device.sustained_rate=0.5"};
-  const auto notes = [&request] { return predict(request).context.notes; };
-  for (const char* path :
-       {"device.clock.base bounds", "device.hbm.latency bounds", "device.power_watts counts",
-        "device.stream_floor counts", "device.sustained_rate counts"}) {
+  EXPECT_THAT(notes(), testing::Not(Contains(HasSubstr("device.power_watts counts"))));
+  for (const char* path : {"device.clock.base bounds", "device.hbm.latency bounds",
+                           "device.stream_floor counts", "device.sustained_rate counts"}) {
     EXPECT_THAT(notes(), Contains(HasSubstr(path)));
   }
   request.clock = "sustained";
