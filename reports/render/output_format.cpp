@@ -89,6 +89,15 @@ std::vector<std::string> names_of_formats() {
   return names;
 }
 
+const OutputFormat* find_by_ending(const std::string& path) {
+  const std::string extension = to_lower(std::filesystem::path(path).extension().string());
+  for (const OutputFormat& known : output_formats()) {
+    const auto& endings = known.extensions;
+    if (std::find(endings.begin(), endings.end(), extension) != endings.end()) return &known;
+  }
+  return nullptr;
+}
+
 // "a, b or c"
 std::string alternatives(std::vector<std::string> words) {
   const std::string last = words.back();
@@ -117,25 +126,17 @@ Format parse_format(const std::string& name) {
 }
 
 Format format_of_file(const std::string& path) {
-  const std::string extension = to_lower(std::filesystem::path(path).extension().string());
+  if (const OutputFormat* found = find_by_ending(path)) return found->format;
   std::vector<std::string> endings;
-  for (const OutputFormat& known : output_formats()) {
-    for (const char* ending : known.extensions) {
-      if (extension == ending) return known.format;
-      endings.emplace_back(ending);
-    }
-  }
+  for (const OutputFormat& known : output_formats())
+    endings.insert(endings.end(), known.extensions.begin(), known.extensions.end());
   throw UserError(path + ": the name has to end in " + alternatives(endings) +
                   ", which says what to write");
 }
 
 std::string format_by_ending(const std::string& path, const std::string& otherwise) {
-  const std::string extension = to_lower(std::filesystem::path(path).extension().string());
-  for (const OutputFormat& known : output_formats()) {
-    const auto& endings = known.extensions;
-    if (std::find(endings.begin(), endings.end(), extension) != endings.end()) return known.name;
-  }
-  return otherwise;
+  const OutputFormat* found = find_by_ending(path);
+  return found == nullptr ? otherwise : found->name;
 }
 
 bool is_prose(Format format) { return format == Format::kTable || format == Format::kHtml; }

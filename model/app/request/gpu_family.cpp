@@ -38,13 +38,13 @@ MemoryPlace place_of(const GpuSystemSpec& spec) {
   return place;
 }
 
-EnergyFacts energy_of(const GpuRequest& resolved, const DeviceEnergy& energy) {
+EnergyFacts energy_of(const GpuRequest& resolved, const BoardEnergy& board) {
   const GpuSystemSpec& spec = resolved.system.spec;
   const Request& request = resolved.request;
   EnergyFacts facts;
-  facts.energy = energy;
+  facts.energy = board.asked;
   const double ranks = request.tp * groups_of_copy(request);
-  facts.setting = {ranks, ranks * request.pp * request.dp, kept_limit(resolved)};
+  facts.setting = {ranks, ranks * request.pp * request.dp, kept_limit(resolved, board)};
   facts.host = load_host_power(spec.id, spec.interconnect);
   facts.devices = spec.devices;
   return facts;
@@ -76,7 +76,7 @@ class GpuDevice final : public ResolvedDevice {
     facts.interval80 = interval(IntervalQuantity::kCall);
     facts.first_token80 = interval(IntervalQuantity::kTtft);
     facts.intervals_of_changed = true;
-    facts.energy = energy_of(resolved_, energy_.asked);
+    facts.energy = energy_of(resolved_, energy_);
     return facts;
   }
 

@@ -301,6 +301,11 @@ void resolve_power(GpuRequest& resolved) {
   }
 }
 
+GpuFactors factors_on(const GpuDeviceSpec& device, const GpuRequest& resolved) {
+  return GpuFactors(device, resolved.request.factors, resolved.factors_set,
+                    std::string(trim(resolved.request.library)));
+}
+
 // Overrides that this call is not computed from.
 void note_unread(const Request& request, GpuRequest& resolved) {
   const bool sustained = resolved.sustained_clock;
@@ -361,8 +366,7 @@ Watts read_power_limit(const std::string& text) {
 }
 
 GpuFactors factors_of(const GpuRequest& resolved) {
-  return GpuFactors(resolved.system.spec.device, resolved.request.factors, resolved.factors_set,
-                    std::string(trim(resolved.request.library)));
+  return factors_on(resolved.system.spec.device, resolved);
 }
 
 BoardEnergy energy_of_board(const GpuRequest& resolved) {
@@ -377,18 +381,17 @@ BoardEnergy energy_of_board(const GpuRequest& resolved) {
   board.asked.facts.voltage_most = resolved.voltage;
   board.differs = change.changes() || resolved.voltage < 1;
   if (is_made(resolved)) {
-    GpuRequest of_sold = resolved;
-    of_sold.system.spec.device = sold;
+    GpuSystemSpec system = resolved.system.spec;
+    system.device = sold;
     board.made_from =
-        std::make_shared<const SoldBoard>(SoldBoard{of_sold.system.spec, factors_of(of_sold)});
+        std::make_shared<const SoldBoard>(SoldBoard{std::move(system), factors_on(sold, resolved)});
   }
   return board;
 }
 
-Watts kept_limit(const GpuRequest& resolved) {
+Watts kept_limit(const GpuRequest& resolved, const BoardEnergy& board) {
   if (resolved.power_limit > Watts(0)) return resolved.power_limit;
-  const bool is_free = is_made(resolved) && resolved.request.node.empty() &&
-                       resolved.request.hbm.empty() && !(resolved.voltage < 1);
+  const bool is_free = board.made_from && !board.differs;
   return is_free ? Watts(0) : resolved.system.spec.device.power;
 }
 

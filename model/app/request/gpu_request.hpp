@@ -43,7 +43,7 @@ BoardEnergy energy_of_board(const GpuRequest& resolved);
 
 // The limit that its boards keep: what is asked for, else that of the board; 0 for one that was
 // changed, but not its process, memory or voltage: it takes the power that it needs.
-Watts kept_limit(const GpuRequest& resolved);
+Watts kept_limit(const GpuRequest& resolved, const BoardEnergy& board);
 
 // A call of `graph` as the request has it made, and what keeps its clock down. References are kept.
 GpuCall call_of(const GpuRequest& resolved, const Graph& graph, const GpuFactors& factors);

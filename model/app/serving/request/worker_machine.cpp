@@ -100,7 +100,7 @@ WorkerMachine gpu_machine_of(const Request& request, std::int64_t max_tokens) {
   machine.usd_per_hour = on_demand(spec.price_usd_per_hour, request);
   const DeviceEnergy& energy = timer->energy();
   machine.idle = idle_power(1, energy.facts);
-  machine.limit = kept_limit(resolved);
+  machine.limit = timer->limit();
   machine.host = load_host_power(spec.id, spec.interconnect);
   machine.watts_ratio = {energy.interval_low, energy.interval_high};
   machine.calibrated_energy = energy.is_calibrated;

@@ -405,12 +405,11 @@ StepTime GpuStepTimer::time(const StepShape& shape, int stage) {
 }
 
 void GpuStepTimer::keep_limit(StepTime& time) const {
-  const Watts limit = kept_limit(resolved_);
-  if (!(limit > Watts(0)) || !(time.total > Seconds(0))) return;
+  if (!(limit() > Watts(0)) || !(time.total > Seconds(0))) return;
   const PowerFacts& facts = energy_.asked.facts;
   const Watts idle = idle_power(1, facts);
   const Watts free = time.energy / time.total + idle;
-  const SlowedJob slowed = slow_down_within(free, limit * facts.limit_share, facts);
+  const SlowedJob slowed = slow_down_within(free, limit() * facts.limit_share, facts);
   if (slowed.factor == 1) return;
   for (Seconds* part : {&time.total, &time.attention, &time.prompts, &time.exchange})
     *part *= slowed.factor;

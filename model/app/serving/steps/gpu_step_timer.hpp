@@ -66,6 +66,7 @@ class GpuStepTimer : public StepTimer {
   const GpuRequest& resolved() const { return resolved_; }
   const GpuFactors& factors() const { return factors_; }
   const DeviceEnergy& energy() const { return energy_.asked; }
+  Watts limit() const { return kept_limit(resolved_, energy_); }  // 0: none
   WorkerMemory memory(std::int64_t max_tokens, int stage) const;
   // From one worker to another, over the links of the two.
   const std::vector<std::string>& notes() const { return notes_; }
