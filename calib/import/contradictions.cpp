@@ -13,11 +13,12 @@
 namespace foretell {
 namespace {
 
-// Columns that say nothing about what was measured.
+// Columns that say nothing about what was measured; measured_kind does.
 bool is_outcome(const std::string& column, const std::vector<std::string>& measured) {
   static const std::set<std::string> kOutcomes = {
       "spread", "repeats", "clock_mhz", "power_w", "temperature_c",   "load_average", "notes",
       "flags",  "id",      "use",       "latest",  "throughput_unit", "status",       "message"};
+  if (column == "measured_kind") return false;
   return kOutcomes.count(column) > 0 || starts_with(column, "latency_") ||
          starts_with(column, "pred_") || starts_with(column, "measured_") ||
          std::find(measured.begin(), measured.end(), column) != measured.end();

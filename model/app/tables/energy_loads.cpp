@@ -1,13 +1,13 @@
 #include "model/app/tables/energy_loads.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
 #include "model/app/request/request_fields.hpp"
+#include "model/app/serving/request/length_shares.hpp"
 #include "model/base/errors.hpp"
 #include "model/config/node_number.hpp"
 
@@ -15,23 +15,7 @@ namespace foretell {
 namespace {
 
 constexpr std::int64_t kMostRequests = 10'000'000;
-constexpr double kLongestShare = 1000;
 constexpr double kMostTokens = 1e6;
-
-std::vector<double> read_shares(const Node& node, const char* what) {
-  std::vector<double> shares;
-  double sum = 0;
-  for (const Node& item : node.items) {
-    shares.push_back(number_at(item, what, 0, kLongestShare));
-    sum += shares.back();
-  }
-  if (!(sum > 0)) {
-    throw UserError(fmt::format("{}: {}: holds no lengths; write shares of the mean, [0.2, 0.8, 2]",
-                                node.where(), what));
-  }
-  for (double& share : shares) share *= static_cast<double>(shares.size()) / sum;
-  return shares;
-}
 
 EnergyLoad read_energy_load(const Node& node) {
   node.only_keys({"prompt", "cached", "images", "answers", "requests"}, "loads");
@@ -62,14 +46,6 @@ EnergyLoad read_energy_load(const Node& node) {
   if (load.repeats.empty())
     throw UserError(requests.where() + ": repeats: is empty; write {256: 1, 1024: 2}");
   return load;
-}
-
-// No length is 0.
-std::string lengths_around(double mean, const std::vector<double>& shares) {
-  std::vector<std::int64_t> lengths;
-  for (const double share : shares)
-    lengths.push_back(std::max<std::int64_t>(1, std::llround(share * mean)));
-  return fmt::format("list:{}", fmt::join(lengths, "/"));
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "hw/spec/shared/catalog.hpp"
@@ -37,9 +38,10 @@ std::int64_t whole_cell_or(const ServedCells& cells, const char* column, std::in
 ServedRuns ServedRuns::load() {
   const Node root = load_document(hw_folder() / kRunsFile, std::string("hw/") + kRunsFile);
   root.only_keys({"source", "networks", "systems", "precisions", "frameworks", "settings", "limits",
-                  "attention_of_ranks"},
+                  "attention_of_ranks", "loads", "deployments"},
                  "");
   ServedRuns runs;
+  runs.deployments_ = RunDeployments::read(root);
   for (const Node& node : root.required("settings", "").items) {
     node.only_keys({"column", "holds", "set", "source"}, "settings");
     runs.settings_.push_back({node.required("column", "settings").as_text("column"),
@@ -73,14 +75,19 @@ ServeRequest ServedRuns::request_of(const ServedCells& cells) const {
     return looked_up(names_.at(section), column, served_cell(cells, column));
   };
   ServeRequest request;
-  request.engine = named("frameworks", "framework") + "@" + served_cell(cells, "framework_version");
+  request.engine = named("frameworks", "framework");
+  if (request.engine.find('@') == std::string::npos)
+    request.engine += "@" + served_cell(cells, "framework_version");
   const ServedNames& networks = names_.at("networks");
   const std::string network = served_cell(cells, "model");
   request.machine.workload = workload_named(
       network, looked_up(networks, "model",
                          network_key(networks, network, served_cell(cells, "dtype_weights"))));
-  request.machine.system = served_system(names_.at("systems"), "gpu", served_cell(cells, "gpu"));
-  request.machine.dtype = named("precisions", "dtype_weights");
+  const ServedNames& systems = names_.at("systems");
+  request.machine.system = served_system(
+      systems, "gpu",
+      network_key(systems, served_cell(cells, "gpu"), served_cell(cells, "n_gpus")));
+  if (!deployments_.knows(cells)) request.machine.dtype = named("precisions", "dtype_weights");
   const std::string kv = served_cell(cells, "dtype_kv");
   if (kv == "fp8") request.machine.kv_dtype = kv;
   request.machine.tp = static_cast<int>(whole_cell_or(cells, "tp", 1));
@@ -109,22 +116,32 @@ ServeRequest ServedRuns::request_of(const ServedCells& cells) const {
                       ": lengths are drawn from a data set that the row does not hold");
     }
   }
-  request.input_len = std::to_string(whole_cell(cells, "isl"));
-  request.output_len = std::to_string(whole_cell(cells, "osl"));
-  const std::string load = served_cell(cells, "load_kind");
-  if (load == "offline") {
-    request.offline = whole_cell(cells, "num_requests");
-  } else if (load == "rate") {
-    request.rate = parse_positive("request_rate", served_cell(cells, "request_rate"), kFastestRun);
-    request.requests = whole_cell_or(cells, "num_requests", 0);
-  } else if (load == "concurrency") {
-    request.concurrency = whole_cell(cells, "concurrency");
-    request.requests = whole_cell_or(cells, "num_requests", 0);
+  if (deployments_.knows(cells)) {
+    deployments_.deploy(cells, request);
   } else {
-    throw unknown_name("load_kind", load, {"offline", "rate", "concurrency"});
+    request.input_len = std::to_string(whole_cell(cells, "isl"));
+    request.output_len = std::to_string(whole_cell(cells, "osl"));
   }
+  load(cells, request);
   figure_of(cells, {});  // a figure that cannot be compared is refused before it is simulated
   return request;
+}
+
+void ServedRuns::load(const ServedCells& cells, ServeRequest& request) {
+  const std::string kind = served_cell(cells, "load_kind");
+  const std::int64_t of_data_set = std::exchange(request.requests, 0);
+  if (kind == "offline") {
+    request.offline =
+        of_data_set > 0 ? of_data_set : whole_cell(cells, "num_requests");
+  } else if (kind == "rate") {
+    request.rate = parse_positive("request_rate", served_cell(cells, "request_rate"), kFastestRun);
+    request.requests = whole_cell_or(cells, "num_requests", of_data_set);
+  } else if (kind == "concurrency") {
+    request.concurrency = whole_cell(cells, "concurrency");
+    request.requests = whole_cell_or(cells, "num_requests", of_data_set);
+  } else {
+    throw unknown_name("load_kind", kind, {"offline", "rate", "concurrency"});
+  }
 }
 
 void ServedRuns::limit(const ServedCells& cells, ServeRequest& request) const {

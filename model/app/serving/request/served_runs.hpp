@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "model/app/serving/request/recipes.hpp"
+#include "model/app/serving/request/run_deployments.hpp"
 #include "reports/record/serve_record.hpp"
 
 namespace foretell {
@@ -50,11 +51,14 @@ class ServedRuns {
 
  private:
   std::map<std::string, ServedNames> names_;  // by section
+  // All at once, by a rate or by clients, as the row says.
+  static void load(const ServedCells& cells, ServeRequest& request);
   // The first that fits, where the row states none.
   void limit(const ServedCells& cells, ServeRequest& request) const;
 
   std::vector<RunSetting> settings_;
   std::vector<RunLimits> limits_;
+  RunDeployments deployments_;
   std::string attention_of_ranks_;  // in the notes of rows that were run so
 };
 
