@@ -207,11 +207,21 @@ GpuDeviceSpec at_clock(const GpuDeviceSpec& device, double share) {
 
 GpuCallResult run_gpu_call(const GpuCall& call) { return CallRunner(call).run(); }
 
-Seconds handover_time(const GpuSystemSpec& system, const GpuFactors& factors, Bytes bytes) {
+Seconds handover_time(const GpuSystemSpec& system, const GpuFactors& factors,
+                      const StageLayout& layout, Bytes bytes) {
   const CollectiveKernels collectives(system, factors, system.device.launch_floor);
-  const Program send =
-      grids_in_order({collectives.kernel("Send", {GpuCollective::kSend, 2, bytes})});
-  return to_seconds(simulate(GpuMachine{system.device}, send).end);
+  const auto message = [&](int stride) {
+    const Program send =
+        grids_in_order({collectives.kernel("Send", {GpuCollective::kSend, 2, bytes, stride})});
+    return to_seconds(simulate(GpuMachine{system.device}, send).end);
+  };
+  const Seconds near = message(1);
+  const int boundaries = layout.stages - 1;
+  const int together = std::max(1, gpus_of_node(system) / layout.gpus);  // stages of a node
+  const int leaving = std::min(boundaries, (layout.stages - 1) / together);
+  if (system.nodes == 1 || leaving <= 0) return near;
+  const double far = static_cast<double>(leaving) / boundaries;
+  return near * (1 - far) + message(gpus_of_node(system)) * far;
 }
 
 }  // namespace foretell

@@ -53,7 +53,12 @@ GpuCallResult run_gpu_call(const GpuCall& call);
 
 // From a GPU of a stage to one of the next, simulated: a message over the links of the two, in the
 // fastest protocol of NCCL over NVLink; by facts alone and over PCIe 1 us and the bytes at the rate
-// of the links.
-Seconds handover_time(const GpuSystemSpec& system, const GpuFactors& factors, Bytes bytes);
+// of the links. Between nodes it takes the network: the mean over the stages of a copy.
+struct StageLayout {
+  int stages = 1;
+  int gpus = 1;  // of each
+};
+Seconds handover_time(const GpuSystemSpec& system, const GpuFactors& factors,
+                      const StageLayout& layout, Bytes bytes);
 
 }  // namespace foretell

@@ -17,13 +17,17 @@ struct LinkRound {
   Bytes local;                // through the L2 of the GPU
   BytesPerSecond local_rate;  // above zero when there are such bytes
   int peers = 1;              // 1: the neighbour in the ring
+  int block = 0;              // ranks in a row that exchange among themselves; 0: all
+  int stride = 1;             // from a rank to its next one
+  bool over_network = false;  // between nodes, else over the links of a node
   Bytes message;              // to each of them
   BytesPerSecond link_rate;   // that the protocol reaches of the links of a GPU, one direction
 };
 
 struct LinkExchange {
   int ranks = 0;        // 0: the kernel exchanges nothing
-  BytesPerSecond peak;  // of the links of a GPU, one direction
+  BytesPerSecond peak;     // of the links of a GPU, one direction
+  BytesPerSecond network;  // of a GPU to other nodes, one direction; 0: all are of one node
   std::vector<LinkRound> rounds;
 };
 

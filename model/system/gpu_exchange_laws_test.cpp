@@ -124,7 +124,7 @@ TEST(GpuExchangeLaws, TrafficOfOthersOnALinkDelaysItByWhatItTakes) {
   const Program idle;
   const double alone = links().launch.value() + 1e9 / 100e9;
   SimulationContext context;
-  GpuNode node("node", h100(), 2, peak, program, idle, true, false);
+  GpuNode node("node", h100(), 2, {peak, {}}, program, idle, true, false);
   Stranger stranger("stranger", 500'000'000);
   stranger.out.bind(node.gpu(1).links().incoming().socket);
   sc_core::sc_spawn_options options;

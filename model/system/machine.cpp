@@ -48,16 +48,20 @@ void require_places(const GpuDeviceSpec& device, const Program& program) {
   }
 }
 
-// The group that an exchange of the program needs, and its links.
+// The group that an exchange of the program needs, and its links and network.
 LinkExchange largest_exchange(const Program& program) {
   LinkExchange largest;
+  const auto join = [&program](BytesPerSecond& known, BytesPerSecond peak) {
+    const bool both = known > BytesPerSecond(0) && peak > BytesPerSecond(0);
+    if (both && !(known == peak))
+      throw UserError("program '" + program.name + "' has collectives over different links");
+    known = std::max(known, peak);
+  };
   for (const Collective& collective : program.collectives()) {
     const LinkExchange& exchange = collective.exchange;
-    if (largest.ranks > 0 && !(largest.peak == exchange.peak)) {
-      throw UserError("program '" + program.name + "' has collectives over different links");
-    }
     largest.ranks = std::max(largest.ranks, exchange.ranks);
-    largest.peak = exchange.peak;
+    join(largest.peak, exchange.peak);
+    join(largest.network, exchange.network);
   }
   return largest;
 }
@@ -76,10 +80,11 @@ class GpuMachineModel final : public Machine {
     const LinkExchange group = largest_exchange(program);
     if (group.ranks == 0) {
       alone_ = std::make_unique<GpuChip>("gpu0", machine.device, program, CollectiveSeat{},
-                                         BytesPerSecond(0), machine.exact);
+                                         LinkPeaks{}, machine.exact);
     } else {
-      node_ = std::make_unique<GpuNode>("node", machine.device, group.ranks, group.peak, program,
-                                        idle_, !machine.every_gpu, machine.exact);
+      node_ = std::make_unique<GpuNode>("node", machine.device, group.ranks,
+                                        LinkPeaks{group.peak, group.network}, program, idle_,
+                                        !machine.every_gpu, machine.exact);
     }
     running_ = machine.every_gpu && node_ != nullptr ? node_->gpus() : 1;
     for (int g = 0; g < running_; ++g) start_with_simulation(gpu(g));

@@ -222,7 +222,7 @@ GpuCatalog::Counted GpuCatalog::declared_for(std::string_view id) const {
   Counted counted;
   counted.count = static_cast<int>(stated.count);
   const std::string device = meant(devices(), stated.device);
-  if (device.empty()) return {};
+  if (device.empty()) return nodes_called(stated.device, stated.count);
   counted.name = fmt::format("{}-x{}", device, stated.count);
   for (const std::string& candidate : ids_in(hw_ / "systems" / "gpu")) {
     if (!starts_with(candidate, device + "-x") && !starts_with(candidate, device + "-nvl"))
@@ -232,8 +232,29 @@ GpuCatalog::Counted GpuCatalog::declared_for(std::string_view id) const {
     const GpuSystemSpec spec = read_spec(candidate, provenance, bytes);
     if (spec.device.id != device || std::max(spec.devices, spec.slots) <= counted.most) continue;
     counted.most = std::max(spec.devices, spec.slots);
+    counted.networked = spec.network.bandwidth > BytesPerSecond(0);
     counted.file = candidate;
   }
+  if (counted.networked && counted.count > counted.most && counted.count % counted.most == 0)
+    counted.nodes = counted.count / counted.most;
+  return counted;
+}
+
+// "p5.48xlarge-x2" is two of these nodes.
+GpuCatalog::Counted GpuCatalog::nodes_called(std::string_view system, std::int64_t count) const {
+  const std::string node = name_spelt(system, ids_in(hw_ / "systems" / "gpu"));
+  if (node.empty() || count < 1) return {};
+  std::map<std::string, Provenance> provenance;
+  std::string bytes;
+  const GpuSystemSpec spec = read_spec(node, provenance, bytes);
+  if (count * spec.devices > kMaxNamedGpus) return {};
+  Counted counted;
+  counted.name = fmt::format("{}-x{}", node, count);
+  counted.file = node;
+  counted.nodes = static_cast<int>(count);
+  counted.count = counted.nodes * spec.devices;
+  counted.most = spec.devices;
+  counted.networked = spec.network.bandwidth > BytesPerSecond(0);
   return counted;
 }
 
@@ -244,8 +265,14 @@ std::string GpuCatalog::find_system(std::string_view id) const {
   const Counted counted = declared_for(id);
   if (counted.file.empty()) return find_in(systems(), "system", id);
   if (counted.count >= 1 && counted.count <= counted.most) return counted.name;
-  throw UserError(fmt::format("system '{}': the links of {} join up to {} GPUs; name 1 to {}", id,
-                              counted.file, counted.most, counted.most));
+  if (counted.nodes > 1 && counted.networked) return counted.name;
+  throw UserError(fmt::format(
+      "system '{}': the links of {} join up to {} GPUs; name 1 to {}{}", id, counted.file,
+      counted.most, counted.most,
+      counted.networked
+          ? fmt::format(", or a multiple of {} up to {} for several nodes", counted.most,
+                        kMaxNamedGpus / counted.most * counted.most)
+          : "; its file states no system.network.bandwidth, so there are no several nodes"));
 }
 
 std::string GpuCatalog::find_device(std::string_view id) const {
@@ -319,6 +346,11 @@ LoadedGpuSystem GpuCatalog::load(std::string_view system,
     loaded.spec.id = id;
     loaded.spec.devices = counted.count;
     if (counted.count == 1) loaded.spec.interconnect = "none";
+    if (counted.nodes > 1) {
+      loaded.spec.node = counted.file;
+      loaded.spec.nodes = counted.nodes;
+      for (auto& [kind, price] : loaded.spec.price_usd_per_hour) price *= counted.nodes;
+    }
   }
   loaded.spec_id = fmt::format("{}@{}", id, content_hash(bytes + kernel_files_hash(hw_)));
   find_likeness(loaded.spec);

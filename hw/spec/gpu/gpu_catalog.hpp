@@ -43,13 +43,17 @@ class GpuCatalog {
   const Bibliography& bibliography() const { return bibliography_; }
 
  private:
-  // A number of GPUs of a system that is declared for more of them; file "": there is none.
+  // A number of GPUs of a system that is declared for more of them, or of several such nodes; file
+  // "": there is none.
   struct Counted {
     std::string name;
     std::string file;
     int count = 0;
-    int most = 0;
+    int most = 0;  // that the links of a node join
+    int nodes = 1;
+    bool networked = false;
   };
+  Counted nodes_called(std::string_view system, std::int64_t count) const;
   // The device that a driver calls so; "": none.
   std::string device_called(std::string_view name) const;
   // The known name, of devices at least, that is meant; a chip that is named alone is its SXM

@@ -100,6 +100,32 @@ TEST(GpuCatalog, ANumberOfGpusStandsBeforeOrAfterTheirName) {
   }
 }
 
+TEST(GpuCatalog, MoreGpusThanANodeHasAreSeveralNodes) {
+  const GpuCatalog catalog;
+  const GpuSystemSpec two = catalog.load("h100-sxm-x16").spec;
+  EXPECT_EQ(two.devices, 16);
+  EXPECT_EQ(two.nodes, 2);
+  EXPECT_EQ(gpus_of_node(two), 8);
+  EXPECT_EQ(two.node, "h100-sxm-x8");
+  const GpuSystemSpec three = catalog.load("p5.48xlarge-x3").spec;
+  EXPECT_EQ(three.devices, 24);
+  EXPECT_EQ(three.nodes, 3);
+  const GpuSystemSpec one = catalog.load("p5.48xlarge").spec;
+  EXPECT_DOUBLE_EQ(three.price_usd_per_hour.at("on_demand"),
+                   3 * one.price_usd_per_hour.at("on_demand"));
+  const struct {
+    const char* name;
+    const char* message;
+  } wrong[] = {{"h100-sxm-x12", "a multiple of 8"},
+               {"t4-x16", "states no system.network.bandwidth"},
+               {"p5.48xlarge-x0", "unknown system"}};
+  for (const auto& one_wrong : wrong) {
+    EXPECT_THAT([&] { catalog.find_system(one_wrong.name); },
+                ::testing::ThrowsMessage<UserError>(HasSubstr(one_wrong.message)))
+        << one_wrong.name;
+  }
+}
+
 TEST(GpuCatalog, AMisspeltGpuNamesTheNearest) {
   try {
     GpuCatalog().find_device("h100-sx");

@@ -77,8 +77,15 @@ void fields(FieldList& list, GpuDeviceSpec& spec) {
              "Power limit of the board, in watts.");
 }
 
+void fields(FieldList& list, NetworkSpec& spec) {
+  list.optional_value("bandwidth", spec.bandwidth,
+                      {BytesPerSecond(1e6), BytesPerSecond(1e13)},
+                      "From one GPU to those of other nodes, one direction.");
+}
+
 void fields(FieldList& list, GpuSystemSpec& spec) {
   list.count("devices", spec.devices, {1, 65536}, "GPUs of the node.");
+  list.group("network", spec.network);
   list.optional_count("slots", spec.slots, {1, 65536},
                       "GPUs that one server has held at most; not stated: those of the node.");
   list.text("interconnect", spec.interconnect, {"none", "nvlink", "pcie"},

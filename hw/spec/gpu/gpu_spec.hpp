@@ -69,9 +69,17 @@ struct GpuDeviceSpec {
   bool changed = false;     // not as it was measured: by overrides, or taken for another one
 };
 
+// Between nodes: InfiniBand, Ethernet, EFA.
+struct NetworkSpec {
+  BytesPerSecond bandwidth;  // of one GPU, one direction; 0: nodes of this kind have none
+};
+
 struct GpuSystemSpec {
-  std::string id;   // "h100-sxm", "h100-sxm-x8"
-  int devices = 1;  // GPUs of the node
+  std::string id;    // "h100-sxm", "h100-sxm-x8"
+  std::string node;  // of several nodes the id of one; else ""
+  int devices = 1;   // GPUs of all nodes
+  int nodes = 1;     // of as many GPUs each, whose links do not leave them
+  NetworkSpec network;
   int slots = 0;    // GPUs that a server has held at most; 0: no more than the node's
   GpuDeviceSpec device;
   std::string interconnect;  // between its GPUs: "none", "nvlink", "pcie"
@@ -79,6 +87,11 @@ struct GpuSystemSpec {
   std::string peers;
   Prices price_usd_per_hour;
 };
+
+inline int gpus_of_node(const GpuSystemSpec& spec) { return spec.devices / spec.nodes; }
+inline const std::string& node_name(const GpuSystemSpec& spec) {
+  return spec.nodes > 1 ? spec.node : spec.id;
+}
 
 // Dense FLOP/s of the fastest pipe that has the type: the matrix pipe, else the vector pipe.
 // UserError that names the chip and the types that it has.

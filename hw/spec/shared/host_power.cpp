@@ -5,7 +5,7 @@
 #include "model/config/document.hpp"
 
 namespace foretell {
-HostPower load_host_power(const std::string& system, const std::string& kind) {
+HostPower load_host_power(const std::string& system, const std::string& kind, int nodes) {
   const Node root = load_document(hw_folder() / "energy" / "hosts.yaml");
   const Node& hosts = root.required("hosts", "");
   const Node* entry = hosts.find(system);
@@ -17,7 +17,7 @@ HostPower load_host_power(const std::string& system, const std::string& kind) {
   // One of the two is enough.
   const bool per_device = host.find("watts_per_device") != nullptr;
   if (!per_device || host.find("watts") != nullptr)
-    power.own = Watts(sourced_number(host, "watts", 0, kMostWatts));
+    power.own = Watts(sourced_number(host, "watts", 0, kMostWatts) * nodes);
   if (per_device) power.per_device = Watts(sourced_number(host, "watts_per_device", 0, kMostWatts));
   power.fan_share = sourced_number(host, "fan_share", 0, 1);
   power.supply_efficiency = sourced_number(host, "supply_efficiency", kLeastEfficiency, 1);

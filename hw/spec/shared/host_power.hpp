@@ -20,8 +20,8 @@ struct HostPower {
   double wall_per_watt() const { return (1 + fan_share) / supply_efficiency; }
 };
 
-// The entry of the system itself, else of `kind` ("nvlink", "pcie", "none", "neuron", "cpu").
-// UserError with file:line for what is wrong in the file.
-HostPower load_host_power(const std::string& system, const std::string& kind);
+// The entry of the system itself, else of `kind` ("nvlink", "pcie", "none", "neuron", "cpu"); of
+// `nodes` such systems together. UserError with file:line for what is wrong in the file.
+HostPower load_host_power(const std::string& system, const std::string& kind, int nodes = 1);
 
 }  // namespace foretell

@@ -161,6 +161,12 @@ void fields(FieldList& list, CollectiveShapes& shapes) {
   list.value("pcie_host_share", shapes.pcie_host_share, {0.01, 1},
              "The same of GPUs that hand over in the memory of the host.");
   list.value("pcie_host_hop", shapes.pcie_host_hop, kTime, "A step of that ring.");
+  list.value("network_hop_small", shapes.network_hop_small, kTime,
+             "A step between nodes, of the protocol for small messages.");
+  list.value("network_small_share", shapes.network_small_share, {0.01, 1},
+             "Of the bandwidth of the network, what that protocol reaches.");
+  list.value("network_hop_large", shapes.network_hop_large, kTime,
+             "A step between nodes, of the protocol for large messages.");
 }
 
 void fields(FieldList& list, RoutingShapes& shapes) {

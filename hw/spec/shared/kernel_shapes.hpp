@@ -102,6 +102,11 @@ struct CollectiveShapes {
   Seconds pcie_direct_hop;
   double pcie_host_share = 1;  // through the memory of the host
   Seconds pcie_host_hop;
+  // Between nodes: a step of the protocol for small messages, its share of the bandwidth, and a step
+  // of the one for large ones.
+  Seconds network_hop_small;
+  double network_small_share = 1;
+  Seconds network_hop_large;
 };
 
 // Loads of experts that are drawn from a power law.

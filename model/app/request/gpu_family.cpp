@@ -45,7 +45,7 @@ EnergyFacts energy_of(const GpuRequest& resolved, const BoardEnergy& board) {
   facts.energy = board.asked;
   const double ranks = request.tp * groups_of_copy(request);
   facts.setting = {ranks, ranks * request.pp * request.dp, kept_limit(resolved, board)};
-  facts.host = load_host_power(spec.id, spec.interconnect);
+  facts.host = load_host_power(node_name(spec), spec.interconnect, spec.nodes);
   facts.devices = spec.devices;
   return facts;
 }
@@ -152,7 +152,11 @@ class GpuDevice final : public ResolvedDevice {
     return places;
   }
 
-  Seconds handover(Bytes bytes) const override { return handover_time(spec(), factors_, bytes); }
+  Seconds handover(Bytes bytes) const override {
+    const Request& request = resolved_.request;
+    const int gpus = std::max(1, request.tp) * groups_of_copy(request);
+    return handover_time(spec(), factors_, {std::max(1, request.pp), gpus}, bytes);
+  }
 
  private:
   // With the groups that the heads of the network can be split over.

@@ -346,6 +346,13 @@ void note_unread(const Request& request, GpuRequest& resolved) {
         "the KV cache is in " + std::string(to_string(resolved.precision.kv_cache)) +
         ": --kv-dtype fp8 or int8 halves it, as published figures in narrow types have it");
   }
+  const GpuSystemSpec& system = resolved.system.spec;
+  if (request.tp * groups_of_copy(request) * request.pp > gpus_of_node(system)) {
+    resolved.notes.push_back(fmt::format(
+        "a copy lies on several nodes of {} GPUs: no exchange between nodes was measured, so it "
+        "takes published rates and steps (docs/gpu_kernels.md)",
+        gpus_of_node(system)));
+  }
   if (request.context > 0) {
     resolved.notes.emplace_back(
         "--context changes nothing on GPUs: the cache grows with the tokens, nothing is compiled "

@@ -21,7 +21,7 @@ HbmSpec l2_server_of(const GpuDeviceSpec& spec) {
 }  // namespace
 
 GpuChip::GpuChip(const sc_core::sc_module_name& name, const GpuDeviceSpec& spec,
-                 const Program& program, const CollectiveSeat& seat, BytesPerSecond link_peak,
+                 const Program& program, const CollectiveSeat& seat, const LinkPeaks& peaks,
                  bool exact)
     : Executor(name, program, 0),
       seat_(seat),
@@ -30,8 +30,8 @@ GpuChip::GpuChip(const sc_core::sc_module_name& name, const GpuDeviceSpec& spec,
       sms_("sms", spec, {spec.hbm.bandwidth, l2_server_of(spec).bandwidth}, exact) {
   sms_.dram.socket.bind(hbm_->target());
   sms_.l2.socket.bind(l2_.socket);
-  if (link_peak > BytesPerSecond(0))
-    links_ = std::make_unique<GpuLinks>("links", link_peak, l2_server_of(spec).bandwidth, sms_);
+  if (peaks.links > BytesPerSecond(0) || peaks.network > BytesPerSecond(0))
+    links_ = std::make_unique<GpuLinks>("links", peaks, l2_server_of(spec).bandwidth, sms_);
   attach_modules(*this);
 }
 

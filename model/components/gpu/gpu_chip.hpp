@@ -18,10 +18,10 @@ namespace foretell {
 
 class GpuChip final : public Executor {
  public:
-  // `link_peak`: of its links to others, one direction; 0: none, as it is alone. `seat`: where its
+  // `peaks`: none of a GPU that is alone. `seat`: where its
   // collectives meet those of others. `exact`: equal thread blocks are placed again and again.
   GpuChip(const sc_core::sc_module_name& name, const GpuDeviceSpec& spec, const Program& program,
-          const CollectiveSeat& seat, BytesPerSecond link_peak, bool exact);
+          const CollectiveSeat& seat, const LinkPeaks& peaks, bool exact);
 
   // The modules of its streams, for the registry.
   std::unique_ptr<StreamModule> make_grids(std::size_t stream);

@@ -15,6 +15,11 @@ std::uint64_t whole_bytes(Bytes bytes) {
   return static_cast<std::uint64_t>(std::llround(bytes.value()));
 }
 
+// GPUs that only the network joins have links that nobody asks.
+BytesPerSecond served(BytesPerSecond peak) {
+  return peak > BytesPerSecond(0) ? peak : BytesPerSecond(1);
+}
+
 // What occupies a server of `peak` as long as `bytes` at `rate` take.
 double at_peak(Bytes bytes, BytesPerSecond rate, BytesPerSecond peak) {
   FORETELL_CHECK(rate > BytesPerSecond(0), "bytes without a rate");
@@ -23,16 +28,21 @@ double at_peak(Bytes bytes, BytesPerSecond rate, BytesPerSecond peak) {
 
 }  // namespace
 
-GpuLinks::GpuLinks(const sc_core::sc_module_name& name, BytesPerSecond link_peak,
+GpuLinks::GpuLinks(const sc_core::sc_module_name& name, const LinkPeaks& peaks,
                    BytesPerSecond l2_peak, SmPool& sms)
     : sc_module(name),
-      link_peak_(link_peak),
+      peaks_(peaks),
       l2_peak_(l2_peak),
       sms_(sms),
-      out_("out", link_peak),
-      in_("in", link_peak),
-      links_("links") {
+      out_("out", served(peaks.links)),
+      in_("in", served(peaks.links)),
+      links_("links"),
+      network_("network") {
   links_.register_nb_transport_bw(this, &GpuLinks::nb_transport_bw);
+  network_.register_nb_transport_bw(this, &GpuLinks::nb_transport_bw);
+  if (!(peaks.network > BytesPerSecond(0))) return;
+  network_out_ = std::make_unique<MemoryServer>("network_out", peaks.network);
+  network_in_ = std::make_unique<MemoryServer>("network_in", peaks.network);
 }
 
 void GpuLinks::connect(const std::vector<GpuLinks*>& node, int rank) {
@@ -40,6 +50,9 @@ void GpuLinks::connect(const std::vector<GpuLinks*>& node, int rank) {
   rank_ = rank;
   links_.bind(out_.socket);
   for (GpuLinks* gpu : node_) links_.bind(gpu->in_.socket);
+  if (network_out_ == nullptr) return;
+  network_.bind(network_out_->socket);
+  for (GpuLinks* gpu : node_) network_.bind(gpu->network_in_->socket);
 }
 
 void GpuLinks::start(const LinkExchange& exchange, std::uint32_t index, CollectiveMember& member) {
@@ -77,12 +90,19 @@ void GpuLinks::begin_round() {
 
 void GpuLinks::grid_ended(Ticks /*drained*/) { send(); }
 
+int GpuLinks::receiver(std::size_t i) const {
+  const int block = round().block > 0 ? round().block : exchange_->ranks;
+  const int first = rank_ / block * block;
+  return first + (rank_ - first + (1 + static_cast<int>(i)) * round().stride) % block;
+}
+
 void GpuLinks::send() {
   while (messages_.size() < leaving_) messages_.push_back(std::make_unique<Message>());
   for (std::size_t i = 0; i < leaving_; ++i) {
     Message& message = *messages_[i];
-    message.to = (rank_ + 1 + static_cast<int>(i)) % exchange_->ranks;
-    message.left = at_peak(round().message, round().link_rate, link_peak_);
+    message.to = receiver(i);
+    message.left = at_peak(round().message, round().link_rate,
+                           round().over_network ? peaks_.network : peaks_.links);
     sent_ += whole_bytes(round().message);
     send_piece(message);
   }
@@ -97,7 +117,8 @@ void GpuLinks::send_piece(Message& message) {
     payload->set_data_length(static_cast<unsigned>(piece));
     tlm::tlm_phase phase = tlm::BEGIN_REQ;
     sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
-    links_[payload == &message.out ? 0 : 1 + message.to]->nb_transport_fw(*payload, phase, delay);
+    Ways& ways = round().over_network ? network_ : links_;
+    ways[payload == &message.out ? 0 : 1 + message.to]->nb_transport_fw(*payload, phase, delay);
   }
 }
 

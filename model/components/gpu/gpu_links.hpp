@@ -25,12 +25,18 @@
 
 namespace foretell {
 
+// Of one GPU, one direction; 0: there are none.
+struct LinkPeaks {
+  BytesPerSecond links;    // within a node
+  BytesPerSecond network;  // to other nodes
+};
+
 class GpuLinks : public sc_core::sc_module, public SmClient {
  public:
   SC_HAS_PROCESS(GpuLinks);
-  // `link_peak` of one direction, `l2_peak` of L2. The local parts of exchanges pass it as a grid
-  // on `sms` that holds no place there and no more of L2 than its rate.
-  GpuLinks(const sc_core::sc_module_name& name, BytesPerSecond link_peak, BytesPerSecond l2_peak,
+  // `l2_peak` of L2. The local parts of exchanges pass it as a grid on `sms` that holds no place
+  // there and no more of L2 than its rate.
+  GpuLinks(const sc_core::sc_module_name& name, const LinkPeaks& peaks, BytesPerSecond l2_peak,
            SmPool& sms);
 
   // All GPUs of the node, the rank at `rank` being this one; once, before elaboration ends.
@@ -64,14 +70,22 @@ class GpuLinks : public sc_core::sc_module, public SmClient {
   tlm::tlm_sync_enum nb_transport_bw(int id, tlm::tlm_generic_payload& payload,
                                      tlm::tlm_phase& phase, sc_core::sc_time& delay);
   const LinkRound& round() const { return exchange_->rounds[round_]; }
+  // Rank that gets message number `i` of the round.
+  int receiver(std::size_t i) const;
 
-  BytesPerSecond link_peak_;
+  using Ways = tlm_utils::multi_passthrough_initiator_socket<GpuLinks, 32, tlm::tlm_base_protocol_types,
+                                                             0, sc_core::SC_ZERO_OR_MORE_BOUND>;
+
+  LinkPeaks peaks_;
   BytesPerSecond l2_peak_;
   SmPool& sms_;
   Grid moving_;  // the local part of the round
   MemoryServer out_;
   MemoryServer in_;
-  tlm_utils::multi_passthrough_initiator_socket<GpuLinks> links_;  // own out, then everybody's in
+  std::unique_ptr<MemoryServer> network_out_;  // none without a network; likewise below
+  std::unique_ptr<MemoryServer> network_in_;
+  Ways links_;    // own out, then everybody's in
+  Ways network_;  // likewise
   std::vector<GpuLinks*> node_;
   int rank_ = 0;
 

@@ -11,8 +11,9 @@ KnownTimes::Key key_of_exchange(const LinkExchange& exchange) {
   for (const LinkRound& round : exchange.rounds) {
     key.insert(key.end(),
                {static_cast<double>(round.times), round.latency.value(), round.local.value(),
-                round.local_rate.value(), static_cast<double>(round.peers), round.message.value(),
-                round.link_rate.value()});
+                round.local_rate.value(), static_cast<double>(round.peers),
+                static_cast<double>(round.block), static_cast<double>(round.stride),
+                round.over_network ? 1.0 : 0.0, round.message.value(), round.link_rate.value()});
   }
   return key;
 }
@@ -20,7 +21,7 @@ KnownTimes::Key key_of_exchange(const LinkExchange& exchange) {
 }  // namespace
 
 GpuNode::GpuNode(const sc_core::sc_module_name& name, const GpuDeviceSpec& spec, int gpus,
-                 BytesPerSecond link_peak, const Program& program, const Program& idle,
+                 const LinkPeaks& peaks, const Program& program, const Program& idle,
                  bool lock_step, bool exact)
     : sc_module(name), lock_step_(lock_step), known_(lock_step && !exact) {
   SC_METHOD(known_done);
@@ -32,7 +33,7 @@ GpuNode::GpuNode(const sc_core::sc_module_name& name, const GpuDeviceSpec& spec,
     const std::string gpu_name = "gpu" + std::to_string(g);
     const Program& runs = lock_step && g > 0 ? idle : program;
     gpus_.push_back(std::make_unique<GpuChip>(gpu_name.c_str(), spec, runs, CollectiveSeat{this, g},
-                                              link_peak, exact));
+                                              peaks, exact));
     links.push_back(&gpus_.back()->links());
   }
   for (int g = 0; g < gpus; ++g) gpu(g).links().connect(links, g);

@@ -1,4 +1,4 @@
-// Several GPUs that exchange data over their links.
+// Several GPUs, of one node or of several, that exchange data over their links and the network.
 //
 // All GPUs of a group run the same program. In lock step the first one is simulated and the others
 // take part in its collectives alone; a collective like one before, which began on idle links, too,
@@ -19,10 +19,10 @@ namespace foretell {
 class GpuNode : public sc_core::sc_module, public CollectiveNetwork {
  public:
   SC_HAS_PROCESS(GpuNode);
-  // `link_peak`: of the links of a GPU, one direction. `idle`: a program of nothing, for the GPUs
+  // `idle`: a program of nothing, for the GPUs
   // that only take part in collectives; both programs outlive the node.
   GpuNode(const sc_core::sc_module_name& name, const GpuDeviceSpec& spec, int gpus,
-          BytesPerSecond link_peak, const Program& program, const Program& idle, bool lock_step,
+          const LinkPeaks& peaks, const Program& program, const Program& idle, bool lock_step,
           bool exact);
 
   void join(int rank, std::uint32_t index, const Collective& collective,

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "hw/spec/shared/kernel_shapes.hpp"
+#include "model/timing/gpu/network_exchange.hpp"
 
 namespace foretell {
 namespace {
@@ -31,6 +32,19 @@ Grid CollectiveKernels::kernel(const std::string& name, const GpuCollectiveShape
 }
 
 CollectiveKernels::Choice CollectiveKernels::choose(const GpuCollectiveShape& shape) const {
+  const GroupNodes at = nodes_of_group(system_, shape.ranks, shape.stride);
+  if (at.nodes == 1) return inside_node(shape);
+  Choice choice{"between nodes", {}, {}, {1, 1}};
+  choice.exchange = network_exchange(system_.network, at, shape, [&](const auto& part) {
+    Choice inside = inside_node(part);
+    choice.interval80 = inside.interval80;
+    return std::move(inside.exchange);
+  });
+  choice.time = whole(choice.exchange);
+  return choice;
+}
+
+CollectiveKernels::Choice CollectiveKernels::inside_node(const GpuCollectiveShape& shape) const {
   return has_nvlink() && factors_.collectives() ? fitted(shape) : published(shape);
 }
 
@@ -84,7 +98,7 @@ CollectiveKernels::Choice CollectiveKernels::published(const GpuCollectiveShape&
   round.peers = shape.ranks - 1;
   round.message = shape.bytes;
   round.link_rate = peak;
-  Choice at_once{"one-shot", {shape.ranks, peak, {round}}, {}};
+  Choice at_once{"one-shot", {shape.ranks, peak, {}, {round}}, {}};
   return whole(at_once.exchange) < whole(ring.exchange) ? at_once : ring;
 }
 

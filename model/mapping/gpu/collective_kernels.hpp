@@ -21,7 +21,8 @@ class CollectiveKernels {
   // inference libraries; by published facts alone and over PCIe a ring (Patarasuk and Yuan, 2009),
   // and for small sums over NVLink one round in which every GPU reads what all the others have,
   // after a barrier. Over PCIe the ring reaches a share of the link, less where every message is
-  // written to the memory of the host and read from there (CollectiveShapes).
+  // written to the memory of the host and read from there (CollectiveShapes). Groups on several
+  // nodes: network_exchange.hpp.
   Grid kernel(const std::string& name, const GpuCollectiveShape& shape) const;
 
  private:
@@ -32,6 +33,7 @@ class CollectiveKernels {
     Ratio80 interval80{1, 1};
   };
   Choice choose(const GpuCollectiveShape& shape) const;
+  Choice inside_node(const GpuCollectiveShape& shape) const;
   Grid kernel_of(const std::string& name, Choice choice) const;
   Choice fitted(const GpuCollectiveShape& shape) const;
   Choice published(const GpuCollectiveShape& shape) const;

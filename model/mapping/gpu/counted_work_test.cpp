@@ -34,12 +34,13 @@ void expect_same(const EnergyWork& network, const EnergyWork& row) {
 
 class CountedWork : public testing::Test {
  protected:
-  const GpuDeviceSpec device = GpuCatalog().load("h200-sxm").spec.device;
+  const GpuSystemSpec system = GpuCatalog().load("h200-sxm").spec;
+  const GpuDeviceSpec& device = system.device;
   const GpuFactors factors{device, "", {}, "vllm"};
 };
 
 TEST_F(CountedWork, ExpertsOfANetworkAreARowOfTheTable) {
-  LayerKernels layers(device, factors, Bytes(10e9));
+  LayerKernels layers(system, factors, Bytes(10e9));
   for (const std::int64_t rows : {1, 4, 100}) {
     ExpertShape shape;
     shape.hidden = 2048;

@@ -15,6 +15,7 @@
 #include "model/timing/gpu/cta_schedule.hpp"
 #include "model/timing/gpu/exchange_kernels.hpp"
 #include "model/timing/gpu/experts_kernels.hpp"
+#include "model/timing/gpu/network_exchange.hpp"
 #include "model/timing/gpu/state_space_kernels.hpp"
 
 namespace foretell {
@@ -293,7 +294,11 @@ bool LayerKernels::add_exchange(const Exchanged& exchange, MappedOp& op) {
       choose({"expert_exchange", exchange.direction, "bf16", {""}, exchange.tokens});
   if (chosen == nullptr) return false;
   ExchangeShape shape;
-  shape.gpus = shape.gpus_per_node = exchange.ranks;
+  const GroupNodes at = nodes_of_group(system_, static_cast<int>(exchange.ranks),
+                                       static_cast<int>(exchange.stride));
+  shape.gpus = exchange.ranks;
+  shape.gpus_per_node = at.ranks;
+  shape.network_rate = system_.network.bandwidth.value();
   shape.hidden = exchange.hidden;
   shape.tokens = exchange.tokens;
   shape.top_k = exchange.top_k;

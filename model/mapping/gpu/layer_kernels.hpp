@@ -37,8 +37,8 @@ class LayerKernels {
  public:
   // The device and the factors outlive it. `between`: bytes that a call touches, which push weights
   // and caches out of L2 before they are read again.
-  LayerKernels(const GpuDeviceSpec& device, const GpuFactors& factors, Bytes between)
-      : device_(device), factors_(factors), between_(between) {}
+  LayerKernels(const GpuSystemSpec& system, const GpuFactors& factors, Bytes between)
+      : system_(system), device_(system.device), factors_(factors), between_(between) {}
 
   // Products compute in one type and store weights in another.
   bool add_experts(const ExpertShape& shape, DType compute, DType weights, MappedOp& op);
@@ -57,6 +57,7 @@ class LayerKernels {
   struct Exchanged {
     std::string direction;
     std::int64_t ranks = 2;
+    std::int64_t stride = 1;  // from a rank to its next one
     std::int64_t tokens = 1;
     std::int64_t hidden = 1;
     std::int64_t top_k = 1;
@@ -90,6 +91,7 @@ class LayerKernels {
   LayerCall call_of(const Chosen& chosen) const;
   void take(const Chosen& chosen, GridSequence program, MappedOp& op) const;
 
+  const GpuSystemSpec& system_;
   const GpuDeviceSpec& device_;
   const GpuFactors& factors_;
   Bytes between_;

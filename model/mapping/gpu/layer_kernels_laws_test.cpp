@@ -17,9 +17,10 @@ class LayerKernelsOfNetworks : public testing::Test {
  protected:
   explicit LayerKernelsOfNetworks(const std::string& name = "h200-sxm",
                                   const std::string& which = "")
-      : device(GpuCatalog().load(name).spec.device),
+      : system(GpuCatalog().load(name).spec),
+        device(system.device),
         factors(device, which),
-        layers(device, factors, Bytes(10e9)) {}
+        layers(system, factors, Bytes(10e9)) {}
 
   static ExpertShape experts(std::int64_t rows_of_each) {
     ExpertShape shape;
@@ -47,6 +48,7 @@ class LayerKernelsOfNetworks : public testing::Test {
 
   double time_of(const MappedOp& op) const { return program_time(op.program, device).value(); }
 
+  GpuSystemSpec system;
   GpuDeviceSpec device;
   GpuFactors factors;
   LayerKernels layers;
@@ -71,7 +73,7 @@ TEST_F(LayerKernelsOfNetworks, ExpertsReadTheirWeightsOnceAndHaveAnInterval) {
 // has a share of all, whatever was asked before.
 TEST_F(LayerKernelsOfNetworks, KernelsOfExpertsFollowHowTheyAreDivided) {
   const GpuFactors of_vllm(device, "", {}, "vllm");
-  LayerKernels kernels(device, of_vllm, Bytes(10e9));
+  LayerKernels kernels(system, of_vllm, Bytes(10e9));
   const auto note_of = [&](std::int64_t held) {
     ExpertShape shape = experts(4);
     shape.held = held;
@@ -88,8 +90,8 @@ TEST_F(LayerKernelsOfNetworks, KernelsOfExpertsFollowHowTheyAreDivided) {
 // Kernels of TensorRT-LLM for FP8 in blocks on B200 stand last in its list, those for FP8 with one
 // scale before them: the type counts first.
 TEST_F(LayerKernelsOfNetworks, KernelsOfTheTypeComeBeforeThoseOfOneLikeIt) {
-  const GpuDeviceSpec b200 = GpuCatalog().load("b200-sxm").spec.device;
-  const GpuFactors of_trtllm(b200, "", {}, "trtllm");
+  const GpuSystemSpec b200 = GpuCatalog().load("b200-sxm").spec;
+  const GpuFactors of_trtllm(b200.device, "", {}, "trtllm");
   LayerKernels kernels(b200, of_trtllm, Bytes(10e9));
   const auto note_of = [&](bool exchanged) {
     ExpertShape shape = experts(4);

@@ -66,7 +66,7 @@ class GpuMapper final : public FusedWalk<MappedOp> {
         passes_(mapping.system.device, mapping.factors, products_.timing(pass_type_)),
         collectives_(mapping.system, mapping.factors,
                      products_.timing(pass_type_).factors().launch),
-        layers_(mapping.system.device, mapping.factors, between_calls_),
+        layers_(mapping.system, mapping.factors, between_calls_),
         l2_(mapping.factors.common(),
             mapping.system.device.l2.capacity * products_.timing(pass_type_).factors().l2_share,
             between_calls_) {
@@ -453,6 +453,7 @@ class GpuMapper final : public FusedWalk<MappedOp> {
     GpuCollectiveShape shape;
     shape.op = collective_of(main.kind);
     shape.ranks = static_cast<int>(integer_of(main, "ranks"));
+    shape.stride = static_cast<int>(integer_of(main, "stride", 1));
     Bytes in;
     Bytes out;
     for (const TensorId input : main.inputs) in += graph_.tensor(input).bytes();

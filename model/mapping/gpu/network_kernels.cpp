@@ -219,6 +219,7 @@ LayerKernels::Exchanged exchange_of(const Graph& graph, const Op& exchange) {
   const bool out = sent.direction == "dispatch";
   const Shape& own = graph.tensor(out ? exchange.inputs.front() : exchange.outputs.front()).shape;
   sent.ranks = integer_of(exchange, "ranks");
+  sent.stride = integer_of(exchange, "stride", 1);
   sent.top_k = integer_of(exchange, "top_k");
   sent.experts = integer_of(exchange, "experts");
   sent.hidden = own.back();

@@ -170,7 +170,7 @@ LinkExchange nccl_exchange(const GpuDeviceSpec& device, const LinkFactors& facto
 
 LinkExchange custom_exchange(const GpuDeviceSpec& device, const LinkFactors& factors,
                              const GpuCollectiveShape& shape, GpuProtocol protocol) {
-  LinkExchange exchange{shape.ranks, peak_of_links(device), {}};
+  LinkExchange exchange{shape.ranks, peak_of_links(device), {}, {}};
   LinkRound round;
   round.latency = factors.barrier * (shape.ranks - 1.0);
   round.local = shape.bytes;
@@ -195,7 +195,7 @@ LinkExchange plain_exchange(BytesPerSecond peak, Seconds hop, const GpuCollectiv
   round.peers = shape.op == GpuCollective::kAllToAll ? shape.ranks - 1 : 1;
   round.message = shape.bytes * (moved / (steps * round.peers));
   round.link_rate = peak;
-  return {shape.ranks, peak, {round}};
+  return {shape.ranks, peak, {}, {round}};
 }
 
 ExchangeTime exchange_time(const LinkExchange& exchange) {

@@ -34,6 +34,7 @@ struct GpuCollectiveShape {
   GpuCollective op = GpuCollective::kAllReduce;
   int ranks = 2;  // at least 2
   Bytes bytes;    // of the operand; of all_gather the result, of reduce_scatter the operand
+  int stride = 1;  // from a rank to its next one, in GPUs
 };
 
 // How often a ring passes data on, and which share of the operand a rank sends in all.

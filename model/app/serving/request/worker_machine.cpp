@@ -96,12 +96,13 @@ WorkerMachine gpu_machine_of(const Request& request, std::int64_t max_tokens) {
   const bool nvlink = spec.interconnect == "nvlink";
   machine.exchanges = nvlink && machine.devices_per_worker > 1;
   machine.link = nvlink ? spec.device.nvlink.bandwidth : spec.device.pcie.bandwidth;
+  if (spec.nodes > 1) machine.link = spec.network.bandwidth;  // workers may be on others
   machine.host_link = spec.device.pcie.bandwidth;
   machine.usd_per_hour = on_demand(spec.price_usd_per_hour, request);
   const DeviceEnergy& energy = timer->energy();
   machine.idle = idle_power(1, energy.facts);
   machine.limit = timer->limit();
-  machine.host = load_host_power(spec.id, spec.interconnect);
+  machine.host = load_host_power(node_name(spec), spec.interconnect, spec.nodes);
   machine.watts_ratio = {energy.interval_low, energy.interval_high};
   machine.calibrated_energy = energy.is_calibrated;
   machine.assumed_values = resolved.system.assumed_values + assumed_shapes_of_gpu_kernels() +

@@ -18,6 +18,7 @@
 #include "model/predict/limited_call.hpp"
 #include "model/timing/shared/chain_interval.hpp"
 #include "model/timing/shared/energy_timing.hpp"
+#include "reports/record/ranks.hpp"
 #include "workloads/ir/two_batches.hpp"
 
 namespace foretell {
@@ -341,9 +342,12 @@ Seconds GpuStepTimer::handover(std::int64_t tokens) {
   const GpuSystemSpec& spec = resolved_.system.spec;
   const Bytes row =
       size_of(resolved_.precision.vector) * static_cast<double>(resolved_.model.hidden);
+  const StageLayout layout{
+      stages(), std::max(1, resolved_.request.tp) * groups_of_copy(resolved_.request)};
   const auto at = [&](std::int64_t rows) {
     const auto [known, is_new] = handovers_.try_emplace(rows);
-    if (is_new) known->second = handover_time(spec, factors_, row * static_cast<double>(rows));
+    if (is_new)
+      known->second = handover_time(spec, factors_, layout, row * static_cast<double>(rows));
     return known->second;
   };
   const std::int64_t low = exact_ ? tokens : dense_axis_.below(tokens);
