@@ -35,7 +35,8 @@ TEST(NetworkExchangeLaws, AGroupFallsToNodesByItsStride) {
     int stride;
     int nodes;
     int in_node;
-  } groups[] = {{8, 1, 1, 8}, {16, 1, 2, 8}, {32, 1, 4, 8}, {4, 8, 4, 1}, {4, 4, 2, 2}, {2, 8, 2, 1}};
+  } groups[] = {{8, 1, 1, 8}, {16, 1, 2, 8}, {32, 1, 4, 8},
+                {4, 8, 4, 1}, {4, 4, 2, 2},  {2, 8, 2, 1}};
   for (const auto& group : groups) {
     const GroupNodes at = nodes_of_group(system, group.ranks, group.stride);
     EXPECT_EQ(at.nodes, group.nodes) << group.ranks << " by " << group.stride;
@@ -61,7 +62,8 @@ TEST(NetworkExchangeLaws, NeverFasterThanTheBytesOnTheNetwork) {
   const GpuSystemSpec system = nodes_of("h100-sxm-x16");
   const double bytes = 1e9;
   // Of a sum each GPU of a node sends its eighth to the other node and back again.
-  const double sum = seconds_of(system, kernel_on(system, {GpuCollective::kAllReduce, 16, Bytes(bytes)}));
+  const double sum =
+      seconds_of(system, kernel_on(system, {GpuCollective::kAllReduce, 16, Bytes(bytes)}));
   EXPECT_GT(sum, bytes / 8 / system.network.bandwidth.value());
   GpuSystemSpec one = system;
   one.nodes = 1;

@@ -1,8 +1,8 @@
 // What the GPUs of a group exchange in one kernel: rounds, one after another.
 //
 // Every rank does the same. In a round it waits for flags, moves its part through its own L2, then
-// sends a message to each of the next `peers` ranks at once. It is done with the round when its
-// messages have left and those for it have arrived.
+// sends a message to each of the next `peers` ranks of its block at once. It is done with the round
+// when its messages have left and those for it have arrived.
 #pragma once
 
 #include <vector>
@@ -17,18 +17,18 @@ struct LinkRound {
   Bytes local;                // through the L2 of the GPU
   BytesPerSecond local_rate;  // above zero when there are such bytes
   int peers = 1;              // 1: the neighbour in the ring
+  Bytes message;              // to each of them
+  BytesPerSecond link_rate;   // that the protocol reaches of the links of a GPU, one direction
   int block = 0;              // ranks in a row that exchange among themselves; 0: all
   int stride = 1;             // from a rank to its next one
   bool over_network = false;  // between nodes, else over the links of a node
-  Bytes message;              // to each of them
-  BytesPerSecond link_rate;   // that the protocol reaches of the links of a GPU, one direction
 };
 
 struct LinkExchange {
   int ranks = 0;        // 0: the kernel exchanges nothing
-  BytesPerSecond peak;     // of the links of a GPU, one direction
-  BytesPerSecond network;  // of a GPU to other nodes, one direction; 0: all are of one node
+  BytesPerSecond peak;  // of the links of a GPU, one direction
   std::vector<LinkRound> rounds;
+  BytesPerSecond network;  // of a GPU to other nodes, one direction; 0: all are of one node
 };
 
 // What a GPU sends in all rounds, which is what it receives.

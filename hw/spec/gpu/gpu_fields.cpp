@@ -78,8 +78,7 @@ void fields(FieldList& list, GpuDeviceSpec& spec) {
 }
 
 void fields(FieldList& list, NetworkSpec& spec) {
-  list.optional_value("bandwidth", spec.bandwidth,
-                      {BytesPerSecond(1e6), BytesPerSecond(1e13)},
+  list.optional_value("bandwidth", spec.bandwidth, {BytesPerSecond(1e6), BytesPerSecond(1e13)},
                       "From one GPU to those of other nodes, one direction.");
 }
 

@@ -80,7 +80,7 @@ struct GpuSystemSpec {
   int devices = 1;   // GPUs of all nodes
   int nodes = 1;     // of as many GPUs each, whose links do not leave them
   NetworkSpec network;
-  int slots = 0;    // GPUs that a server has held at most; 0: no more than the node's
+  int slots = 0;  // GPUs that a server has held at most; 0: no more than the node's
   GpuDeviceSpec device;
   std::string interconnect;  // between its GPUs: "none", "nvlink", "pcie"
   // Over PCIe: "direct", or through the memory of the "host"; "" where it is not stated: direct.

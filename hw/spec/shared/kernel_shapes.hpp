@@ -102,8 +102,8 @@ struct CollectiveShapes {
   Seconds pcie_direct_hop;
   double pcie_host_share = 1;  // through the memory of the host
   Seconds pcie_host_hop;
-  // Between nodes: a step of the protocol for small messages, its share of the bandwidth, and a step
-  // of the one for large ones.
+  // Between nodes: a step of the protocol for small messages, its share of the bandwidth, and a
+  // step of the one for large ones.
   Seconds network_hop_small;
   double network_small_share = 1;
   Seconds network_hop_large;

@@ -239,7 +239,7 @@ class GpuFamily final : public DeviceFamily {
     sheet.execute = [device = spec.device](const Program& program) {
       return foretell::simulate(GpuMachine{device}, program);
     };
-    sheet.limits.ranks = spec.devices;
+    sheet.limits.ranks = gpus_of_node(spec);  // rounds of a file go over the links of a node
     sheet.device_memory = spec.device.hbm.capacity;
     sheet.words = {spec.device.name, "launch"};
     return sheet;

@@ -73,8 +73,9 @@ class GpuLinks : public sc_core::sc_module, public SmClient {
   // Rank that gets message number `i` of the round.
   int receiver(std::size_t i) const;
 
-  using Ways = tlm_utils::multi_passthrough_initiator_socket<GpuLinks, 32, tlm::tlm_base_protocol_types,
-                                                             0, sc_core::SC_ZERO_OR_MORE_BOUND>;
+  using Ways =
+      tlm_utils::multi_passthrough_initiator_socket<GpuLinks, 32, tlm::tlm_base_protocol_types, 0,
+                                                    sc_core::SC_ZERO_OR_MORE_BOUND>;
 
   LinkPeaks peaks_;
   BytesPerSecond l2_peak_;

@@ -98,7 +98,7 @@ CollectiveKernels::Choice CollectiveKernels::published(const GpuCollectiveShape&
   round.peers = shape.ranks - 1;
   round.message = shape.bytes;
   round.link_rate = peak;
-  Choice at_once{"one-shot", {shape.ranks, peak, {}, {round}}, {}};
+  Choice at_once{"one-shot", {shape.ranks, peak, {round}, {}}, {}};
   return whole(at_once.exchange) < whole(ring.exchange) ? at_once : ring;
 }
 

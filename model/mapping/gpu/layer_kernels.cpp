@@ -294,8 +294,8 @@ bool LayerKernels::add_exchange(const Exchanged& exchange, MappedOp& op) {
       choose({"expert_exchange", exchange.direction, "bf16", {""}, exchange.tokens});
   if (chosen == nullptr) return false;
   ExchangeShape shape;
-  const GroupNodes at = nodes_of_group(system_, static_cast<int>(exchange.ranks),
-                                       static_cast<int>(exchange.stride));
+  const GroupNodes at =
+      nodes_of_group(system_, static_cast<int>(exchange.ranks), static_cast<int>(exchange.stride));
   shape.gpus = exchange.ranks;
   shape.gpus_per_node = at.ranks;
   shape.network_rate = system_.network.bandwidth.value();

@@ -195,7 +195,7 @@ LinkExchange plain_exchange(BytesPerSecond peak, Seconds hop, const GpuCollectiv
   round.peers = shape.op == GpuCollective::kAllToAll ? shape.ranks - 1 : 1;
   round.message = shape.bytes * (moved / (steps * round.peers));
   round.link_rate = peak;
-  return {shape.ranks, peak, {}, {round}};
+  return {shape.ranks, peak, {round}, {}};
 }
 
 ExchangeTime exchange_time(const LinkExchange& exchange) {

@@ -32,8 +32,8 @@ GpuCollective gpu_collective(const std::string& name);
 
 struct GpuCollectiveShape {
   GpuCollective op = GpuCollective::kAllReduce;
-  int ranks = 2;  // at least 2
-  Bytes bytes;    // of the operand; of all_gather the result, of reduce_scatter the operand
+  int ranks = 2;   // at least 2
+  Bytes bytes;     // of the operand; of all_gather the result, of reduce_scatter the operand
   int stride = 1;  // from a rank to its next one, in GPUs
 };
 

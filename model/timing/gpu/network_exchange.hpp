@@ -1,6 +1,6 @@
-// Collectives between GPUs of several nodes: within each node over its links, and between nodes over
-// the network, where the GPUs with one number in their nodes make a ring of their own (as NCCL's
-// rings leave a node once through each adapter).
+// Collectives between GPUs of several nodes: within each node over its links, and between nodes
+// over the network, where the GPUs with one number in their nodes make a ring of their own (as
+// NCCL's rings leave a node once through each adapter).
 //
 //   all_reduce      reduce_scatter in the nodes, all_reduce of each part between them, all_gather
 //   all_gather      between nodes, then in the nodes; reduce_scatter the other way round

@@ -53,14 +53,13 @@ RunDeployments RunDeployments::read(const Node& root) {
     node.only_keys({"models", "gpus", "load", "dtype", "kv_dtype", "tp", "pp", "max_sequences",
                     "max_tokens", "set", "source", "kind", "why"},
                    "deployments");
-    all.deployments_.push_back({texts_in(node, "models"), texts_in(node, "gpus"),
-                                text_or_none(node, "load"), text_or_none(node, "dtype"),
-                                text_or_none(node, "kv_dtype"),
-                                static_cast<int>(count_or(node, "tp", kMostGpus, 1)),
-                                static_cast<int>(count_or(node, "pp", kMostGpus, 1)),
-                                count_or(node, "max_sequences", kMostRequests, 0),
-                                count_or(node, "max_tokens", kMostRequests, 0),
-                                texts_in(node, "set")});
+    all.deployments_.push_back(
+        {texts_in(node, "models"), texts_in(node, "gpus"), text_or_none(node, "load"),
+         text_or_none(node, "dtype"), text_or_none(node, "kv_dtype"),
+         static_cast<int>(count_or(node, "tp", kMostGpus, 1)),
+         static_cast<int>(count_or(node, "pp", kMostGpus, 1)),
+         count_or(node, "max_sequences", kMostRequests, 0),
+         count_or(node, "max_tokens", kMostRequests, 0), texts_in(node, "set")});
   }
   return all;
 }
@@ -98,8 +97,7 @@ void RunDeployments::deploy(const ServedCells& cells, ServeRequest& request) con
   const std::int64_t gpus = parse_count("n_gpus", served_cell(cells, "n_gpus"), 1, kMostGpus);
   const std::int64_t of_a_copy = std::int64_t{found->tp} * found->pp;
   if (gpus % of_a_copy != 0) {
-    throw UserError(
-        fmt::format("n_gpus: {} are no multiple of the {} of a copy", gpus, of_a_copy));
+    throw UserError(fmt::format("n_gpus: {} are no multiple of the {} of a copy", gpus, of_a_copy));
   }
   request.machine.tp = found->tp;
   request.machine.pp = found->pp;

@@ -1,5 +1,5 @@
-// What benchmarks run whose tables state neither the lengths of a request nor how GPUs divide a copy
-// of the network: loads by data set, deployments by network and GPU, as data.
+// What benchmarks run whose tables state neither the lengths of a request nor how GPUs divide a
+// copy of the network: loads by data set, deployments by network and GPU, as data.
 #pragma once
 
 #include <cstdint>

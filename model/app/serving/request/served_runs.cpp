@@ -84,9 +84,9 @@ ServeRequest ServedRuns::request_of(const ServedCells& cells) const {
       network, looked_up(networks, "model",
                          network_key(networks, network, served_cell(cells, "dtype_weights"))));
   const ServedNames& systems = names_.at("systems");
-  request.machine.system = served_system(
-      systems, "gpu",
-      network_key(systems, served_cell(cells, "gpu"), served_cell(cells, "n_gpus")));
+  request.machine.system =
+      served_system(systems, "gpu",
+                    network_key(systems, served_cell(cells, "gpu"), served_cell(cells, "n_gpus")));
   if (!deployments_.knows(cells)) request.machine.dtype = named("precisions", "dtype_weights");
   const std::string kv = served_cell(cells, "dtype_kv");
   if (kv == "fp8") request.machine.kv_dtype = kv;
@@ -131,8 +131,7 @@ void ServedRuns::load(const ServedCells& cells, ServeRequest& request) {
   const std::string kind = served_cell(cells, "load_kind");
   const std::int64_t of_data_set = std::exchange(request.requests, 0);
   if (kind == "offline") {
-    request.offline =
-        of_data_set > 0 ? of_data_set : whole_cell(cells, "num_requests");
+    request.offline = of_data_set > 0 ? of_data_set : whole_cell(cells, "num_requests");
   } else if (kind == "rate") {
     request.rate = parse_positive("request_rate", served_cell(cells, "request_rate"), kFastestRun);
     request.requests = whole_cell_or(cells, "num_requests", of_data_set);

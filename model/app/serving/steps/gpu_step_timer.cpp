@@ -342,8 +342,8 @@ Seconds GpuStepTimer::handover(std::int64_t tokens) {
   const GpuSystemSpec& spec = resolved_.system.spec;
   const Bytes row =
       size_of(resolved_.precision.vector) * static_cast<double>(resolved_.model.hidden);
-  const StageLayout layout{
-      stages(), std::max(1, resolved_.request.tp) * groups_of_copy(resolved_.request)};
+  const StageLayout layout{stages(),
+                           std::max(1, resolved_.request.tp) * groups_of_copy(resolved_.request)};
   const auto at = [&](std::int64_t rows) {
     const auto [known, is_new] = handovers_.try_emplace(rows);
     if (is_new)
