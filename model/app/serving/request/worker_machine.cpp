@@ -101,6 +101,7 @@ WorkerMachine gpu_machine_of(const Request& request, std::int64_t max_tokens) {
   const DeviceEnergy& energy = timer->energy();
   machine.idle = idle_power(1, energy.facts);
   machine.limit = timer->limit();
+  machine.power_note = [timer = timer.get()](Watts most) { return timer->power_note(most); };
   machine.host = load_host_power(spec.id, spec.interconnect);
   machine.watts_ratio = {energy.interval_low, energy.interval_high};
   machine.calibrated_energy = energy.is_calibrated;
