@@ -28,7 +28,7 @@ void note_free_power(Watts most, const std::vector<PoweredWorkers>& groups, Serv
   if (!(most > Watts(0))) return;
   for (const PoweredWorkers& group : groups) {
     const auto& note = group.machine->power_note;
-    std::string said = note && group.machine->limit <= Watts(0) ? note(most) : "";
+    std::string said = note && !(group.machine->limit > Watts(0)) ? note(most) : "";
     if (said.empty()) continue;
     context.notes.push_back(std::move(said));
     return;

@@ -1,6 +1,5 @@
 #include "model/app/study/what_if/study_run.hpp"
 
-#include <algorithm>
 #include <foretell/version.hpp>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -21,11 +20,7 @@ constexpr std::size_t kRowsAtOnce = 500;  // that are stored together when nothi
 const FieldNames& names_in_studies() {
   static const FieldNames kNames = [] {
     FieldNames names = key_names_of_fields();
-    for (const ServeKey& known : serve_keys()) {
-      std::string option = known.key;
-      std::replace(option.begin(), option.end(), '_', '-');
-      names.emplace(std::move(option), known.key);
-    }
+    add_service_names(names);
     return names;
   }();
   return kNames;
