@@ -282,8 +282,7 @@ std::string setting_words(const std::string& name, const std::string& value) {
   static const std::map<std::string, const char*> kUnits = {{"rate", " requests/s"},
                                                             {"input_len", " tokens"},
                                                             {"output_len", " tokens"},
-                                                            {"chunk", " tokens"},
-                                                            {"max_tokens", " tokens"}};
+                                                            {"chunk", " tokens"}};
   const auto unit = kUnits.find(name);
   const bool is_word = value.find_first_of("0123456789") == std::string::npos;  // of a trace, off
   return name + " " + value + (unit == kUnits.end() || is_word ? "" : unit->second);
