@@ -205,8 +205,10 @@ TEST_F(Import, ContradictionsAreNamedWithBothLines) {
 }
 
 TEST_F(Import, TooFewRows) {
-  EXPECT_THAT(problems(kHeader + good_row(), 3),
-              ElementsAre("t.csv: gemm has 1 rows; fewer than 3 determine no factor"));
+  EXPECT_THAT(
+      problems(kHeader + good_row(), 3),
+      ElementsAre(
+          "t.csv: gemm has 1 row; fewer than 3 determine no factor; --min-rows 1 takes it"));
 }
 
 TEST_F(Import, RecordsAreDividedByKindAndCondition) {

@@ -27,6 +27,10 @@ constexpr int kMaxRuns = 8;
 constexpr double kStep = 0.002;
 constexpr int kMaxSteps = 12;
 
+bool is_above(Watts most, Watts limit, const DeviceEnergy& energy) {
+  return most > limit * energy.facts.limit_share * (1 + kSettled);
+}
+
 struct WindowClock {
   PowerWindow window;
   double left = 1;   // that the limit of the board left it when its kernels were measured
@@ -190,14 +194,12 @@ class LimitedRun {
       if (is_free() || one.clock <= energy_.facts.lowest_clock)
         most = std::max(most, power_of(one, result));
     }
-    if (!(most > limit() * energy_.facts.limit_share * (1 + kSettled))) return;
     if (is_free()) {
-      result.notes.push_back(fmt::format(
-          "a board that was changed takes the power that it needs: {:.0f} W, where {} has {:.0f} "
-          "W; --power-limit holds it",
-          most.value(), board_.made_from->system.device.name, limit().value()));
+      std::string note = free_power_note(most, limit(), energy_, *board_.made_from);
+      if (!note.empty()) result.notes.push_back(std::move(note));
       return;
     }
+    if (!is_above(most, limit(), energy_)) return;
     result.notes.push_back(fmt::format(
         "a power limit of {:.0f} W is not kept: at the lowest clock the board draws {:.0f} W",
         limit().value(), most.value()));
@@ -220,6 +222,15 @@ class LimitedRun {
 };
 
 }  // namespace
+
+std::string free_power_note(Watts most, Watts limit, const DeviceEnergy& energy,
+                            const SoldBoard& sold) {
+  if (!is_above(most, limit, energy)) return "";
+  return fmt::format(
+      "a board that was changed takes the power that it needs: {:.0f} W, where {} has {:.0f} W; "
+      "--power-limit holds it",
+      most.value(), sold.system.device.name, limit.value());
+}
 
 GpuCallResult run_within(const GpuCall& call, const BoardEnergy& energy,
                          const ClockLimits& limits) {

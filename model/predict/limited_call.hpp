@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "model/base/energy_units.hpp"
 #include "model/predict/gpu_call.hpp"
@@ -31,6 +32,11 @@ struct BoardEnergy {
   bool differs = false;                                  // by process, memory or voltage
   std::shared_ptr<const SoldBoard> made_from = nullptr;  // of a board that was changed
 };
+
+// Of a board that was changed and takes the power that it needs, where `most` is more than `limit`,
+// that of the board that is sold: what is said of it; else "".
+std::string free_power_note(Watts most, Watts limit, const DeviceEnergy& energy,
+                            const SoldBoard& sold);
 
 // Runs the call; operators say the clock that they ran at.
 //

@@ -97,6 +97,7 @@ struct ServiceResult {
   double kv_share = 0;    // the mean of it
   Seconds busy;           // of all workers
   Joules step_energy;     // of the devices of all workers, above active idle
+  Watts most_power;       // the highest StepTime::power
   FullWindow full;        // with ServiceSetup::places
   std::int64_t preemptions = 0;
   std::int64_t executed_steps = 0;  // calls of the machine that were simulated

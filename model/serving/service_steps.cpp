@@ -115,6 +115,7 @@ std::vector<StepTime> ServingWorker::times_of_stages(const std::vector<StepShape
       time.total += images;
       time.prompts += images;
       energy += time.energy;
+      state_.result.most_power = std::max(state_.result.most_power, time.power);
       if (stage == 0) {
         time.copies = copies;
         time.total += copies;

@@ -46,6 +46,7 @@ struct StepTime {
   double image_launches = 0;  // kernels of that
   Joules energy;              // of the devices of a rank, above what they draw at active idle
   Seconds handover;           // of a stage of a pipeline: its activations to the next one
+  Watts power;                // of one device meanwhile, where no limit holds it; 0: one does
   Seconds copies;  // of KV blocks to and from the host, ahead of the step; not of the timer
 };
 

@@ -340,12 +340,12 @@ RunRecord run_record_from_json(std::string_view text, std::string_view where) {
                     std::string(what.substr(what.find("] ") + 2)) +
                     (starts_with(text, "{") ? ""
                                             : "; a table is shown by `foretell predict TABLE "
-                                              "--format md`"));
+                                              "-o page.html`, or --format md"));
   }
   if (json.is_object() && json.contains("status") && !json.contains("schema")) {
     throw UserError(std::string(where) +
-                    ": is a row of a table, not a record; `foretell predict TABLE --format md` "
-                    "shows tables");
+                    ": is a row of a table, not a record; `foretell report FILE -o page.html` "
+                    "shows it");
   }
   if (json.is_object() && json.contains("arrival_s") && !json.contains("schema")) {
     throw UserError(std::string(where) +

@@ -134,6 +134,14 @@ Json json_of(const ObjectiveValues& objective) {
 
 Json json_of(const CitedSource& source) { return {{"id", source.id}, {"text", source.text}}; }
 
+Json json_of(const PredictedQuantity& quantity) {
+  return {{"name", quantity.name},
+          {"predicted", quantity.predicted},
+          {"low", quantity.low},
+          {"high", quantity.high},
+          {"measured", quantity.measured}};
+}
+
 template <class T>
 Json json_list(const std::vector<T>& values) {
   Json list = Json::array();
@@ -157,6 +165,15 @@ Json frame_of(const ReportContent& content) {
       {"objectives", json_list(content.objectives)},
       {"sources", json_list(content.sources)},
       {"names", content.names}};
+}
+
+Json json_of(const PredictedRows& table) {
+  return {{"header", table.header},
+          {"rows", table.rows},
+          {"total", table.total},
+          {"failed", table.failed},
+          {"quantities", json_list(table.quantities)},
+          {"notes", table.notes}};
 }
 
 Json services_json(const std::vector<ServeRecord>& services) {
@@ -222,6 +239,10 @@ std::string page_data(const ReportContent& content, std::size_t detail_bytes) {
   append_escaped(out, dump(base));
   out += ",\"records\":[" + list + "],\"shared\":";
   append_escaped(out, dump(shared.list()));
+  if (content.predicted) {
+    out += ",\"predicted\":";
+    append_escaped(out, dump(json_of(*content.predicted)));
+  }
   if (!content.accuracy.empty()) {
     out += ",\"accuracy\":";
     append_escaped(out, content.accuracy);

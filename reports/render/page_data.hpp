@@ -3,9 +3,11 @@
 
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "reports/record/csv.hpp"
 #include "reports/record/run_record.hpp"
 #include "reports/record/serve_record.hpp"
 #include "reports/render/claim.hpp"
@@ -48,10 +50,30 @@ struct CitedSource {
   std::string text;
 };
 
+// A predicted quantity of a table by its columns; empty where the table has none.
+struct PredictedQuantity {
+  std::string name;  // "ttft_ms"
+  std::string predicted;
+  std::string low;  // of the 80 % interval
+  std::string high;
+  std::string measured;
+};
+
+// Rows of a table with their predictions.
+struct PredictedRows {
+  CsvRow header;
+  std::vector<CsvRow> rows;  // those that the page shows: the first of `total`
+  std::size_t total = 0;
+  std::size_t failed = 0;  // of all
+  std::vector<PredictedQuantity> quantities;
+  std::vector<std::string> notes;  // what was assumed
+};
+
 struct ReportContent {
   std::string title;
   std::vector<RunRecord> records;
   std::vector<ServeRecord> services;  // without records
+  std::optional<PredictedRows> predicted;
   std::string accuracy;               // an object of schema "foretell.accuracy/1", or empty
   std::string about;                  // a paragraph under the title
   std::vector<std::string> problems;  // what could not be predicted, and why
@@ -70,6 +92,8 @@ struct ReportContent {
 // A page with thousands of records stays below ten megabytes with this much of what is listed per
 // operator and resource.
 inline constexpr std::size_t kDetailBytes = 3'000'000;
+// Text of the rows of a table that a page keeps.
+inline constexpr std::size_t kRowBytes = 3'000'000;
 // Rows that a page keeps of the timeline of a service; longer ones are thinned.
 inline constexpr std::size_t kPageTimeline = 1200;
 

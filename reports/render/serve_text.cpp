@@ -4,6 +4,7 @@
 
 #include "model/base/text.hpp"
 #include "reports/render/folded_notes.hpp"
+#include "reports/render/service_text.hpp"
 #include "reports/render/si_format.hpp"
 
 namespace foretell {
@@ -93,7 +94,7 @@ std::string serve_text(const ServeRecord& record) {
   const ServeContext& context = record.context;
   const ServeSummary& summary = record.summary;
   std::vector<std::string> scenario;
-  for (const auto& [name, value] : context.scenario) scenario.push_back(name + " " + value);
+  for (const auto& [name, value] : context.scenario) scenario.push_back(setting_words(name, value));
   std::string text = fmt::format("{} on {}, {}, {}\n  {}\n\n", context.workload, context.system,
                                  context.dtype, context.engine, join(scenario, ", "));
   if (summary.interrupted) text += "INTERRUPTED: what was simulated so far\n\n";

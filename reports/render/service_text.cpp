@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <set>
 
 #include "model/base/text.hpp"
@@ -74,7 +75,7 @@ Traits split_traits(const std::vector<ServeRecord>& services) {
     if (values.size() > 1) {
       traits.varying.push_back(name);
     } else if (!values.begin()->empty()) {
-      traits.common.push_back(name + " " + *values.begin());
+      traits.common.push_back(setting_words(name, *values.begin()));
     }
   }
   return traits;
@@ -275,6 +276,16 @@ std::string load_words(const ServeContext& context) {
   const std::string every = stated(context, "every");
   return (every.empty() ? "the requests of " : "one of " + every + " requests of ") +
          stated(context, "trace");
+}
+
+std::string setting_words(const std::string& name, const std::string& value) {
+  static const std::map<std::string, const char*> kUnits = {{"rate", " requests/s"},
+                                                            {"input_len", " tokens"},
+                                                            {"output_len", " tokens"},
+                                                            {"chunk", " tokens"}};
+  const auto unit = kUnits.find(name);
+  const bool is_word = value.find_first_of("0123456789") == std::string::npos;  // of a trace, off
+  return name + " " + value + (unit == kUnits.end() || is_word ? "" : unit->second);
 }
 
 std::string service_title(const std::vector<ServeRecord>& services) {

@@ -12,6 +12,9 @@ namespace foretell {
 // "4 requests/s", "64 users", "1000 requests at once", "the requests of trace.csv".
 std::string load_words(const ServeContext& context);
 
+// A setting of a service with its unit: "rate 4 requests/s", "input_len 1024 tokens", "tp 2".
+std::string setting_words(const std::string& name, const std::string& value);
+
 // "Llama-3.1-8B on h100-sxm", or of several the words that they share.
 std::string service_title(const std::vector<ServeRecord>& services);
 

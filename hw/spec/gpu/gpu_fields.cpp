@@ -73,7 +73,7 @@ void fields(FieldList& list, GpuDeviceSpec& spec) {
   list.value("vector_limit", spec.vector_limit, {0.01, 1},
              "Share of the FP32 rate that long products on the vector pipe keep under the power "
              "limit.");
-  list.value("power_watts", spec.power, {Watts(1), Watts(1e5)},
+  list.value("power_watts", spec.power, {Watts(1), kMaxBoardPower},
              "Power limit of the board, in watts.");
 }
 

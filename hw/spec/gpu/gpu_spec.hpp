@@ -42,6 +42,8 @@ struct PcieSpec {
   BytesPerSecond bandwidth;  // one direction
 };
 
+inline constexpr Watts kMaxBoardPower(1e5);
+
 struct GpuDeviceSpec {
   std::string id;    // "h100-sxm"
   std::string name;  // "NVIDIA H100 SXM5 80GB"

@@ -195,8 +195,10 @@ TEST(FormOfAFile, TheEndingSaysItWhereNothingElseDoes) {
   EXPECT_THAT(written({"report", records, "--format", "md"}, "s.csv"),
               testing::HasSubstr("--format md: the ending of "));
   EXPECT_THAT(run_command({"report", folder.file("r.csv")}).messages,
-              testing::HasSubstr("a table is shown by `foretell predict TABLE --format md`"));
-  EXPECT_THAT(run_command({"report", folder.write("t.json", "{\"status\":\"ok\"}\n")}).messages,
+              testing::HasSubstr(
+                  "a table is shown by `foretell predict TABLE -o page.html`, or --format md"));
+  const std::string row = folder.write("t.json", "{\"status\":\"ok\"}\n");
+  EXPECT_THAT(run_command({"diff", row, row}).messages,
               testing::HasSubstr("is a row of a table, not a record"));
 }
 

@@ -1,11 +1,14 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <set>
 
 #include "model/app/command/commands.hpp"
 #include "model/app/command/kernel_options.hpp"
+#include "model/app/command/report/predicted_rows.hpp"
 #include "model/app/request/parallel_predict.hpp"
+#include "model/app/tables/assumed_values.hpp"
 #include "model/app/tables/batch_predictor.hpp"
 #include "model/app/tables/energy_run_rows.hpp"
 #include "model/app/tables/kernel_batch.hpp"
@@ -21,11 +24,14 @@
 #include "model/base/measured_data.hpp"
 #include "model/base/text.hpp"
 #include "reports/record/json_text.hpp"
+#include "reports/render/html_report.hpp"
 #include "reports/render/output_format.hpp"
 #include "reports/render/si_format.hpp"
 
 namespace foretell {
 namespace {
+
+constexpr std::size_t kFirstRow = 2;  // line, under the header
 
 struct PredictOptions {
   std::string table;
@@ -123,9 +129,23 @@ std::string json_line(const CsvRow& header, std::size_t passed, const CsvRow& ce
   return line + "}\n";
 }
 
+// Also a page, where the ending of the file asks for one.
+Format form_of(const PredictOptions& options) {
+  constexpr const char* kPage = "html";
+  if (options.format != kPage) return parse_format(options.format);
+  if (format_by_ending(options.output, "") != kPage)
+    throw UserError("--format html: a page goes to a file; name one with -o page.html");
+  check_page();
+  return Format::kHtml;
+}
+
+std::string page_title(const std::string& table) {
+  return table == "-" ? "Predictions" : std::filesystem::path(table).filename().string();
+}
+
 int predict_table(const PredictOptions& options, const Session& session) {
   const int jobs = parse_jobs(options.jobs);
-  const Format format = parse_format(options.format);
+  const Format format = form_of(options);
   CsvReader table(options.table, CsvReader::Names::kLowerCase);
   TableLayout layout = recognise_table(table.header(), options.table);
   if (options.energy) {
@@ -141,11 +161,13 @@ int predict_table(const PredictOptions& options, const Session& session) {
   header.insert(header.end(), layout.added.begin(), layout.added.end());
   const bool streams = format == Format::kCsv || format == Format::kJson;  // others need all rows
   std::vector<CsvRow> rows_written = {header};
+  PredictedRowsReport page(layout, header);
   if (format == Format::kCsv) output.write(to_csv(header));
 
   std::size_t rows = 0;
   std::size_t failed = 0;
   std::size_t open = 0;
+  AssumedValues assumed;
   const StopSignals signals;
   {
     Progress progress(session, "predicting");
@@ -155,12 +177,15 @@ int predict_table(const PredictOptions& options, const Session& session) {
         ++open;
         return;
       }
+      assumed.add(prediction.assumed);
       CsvRow cells = pick(row, passed);
       append_prediction(layout, prediction, format, cells);
       if (format == Format::kJson) {
         output.write(json_line(header, passed.size(), cells, prediction));
       } else if (streams) {
         output.write(to_csv(cells));
+      } else if (format == Format::kHtml) {
+        page.add(std::move(cells), rows + kFirstRow);
       } else {
         rows_written.push_back(std::move(cells));
       }
@@ -195,7 +220,17 @@ int predict_table(const PredictOptions& options, const Session& session) {
                                jobs, sink, show));
     }
   }
-  if (!streams) output.write(rows_text(rows_written, format));
+  for (const std::string& text : assumed.texts(rows)) {
+    session.say("foretell: " + text);
+    page.note(text);
+  }
+  if (format == Format::kHtml) {
+    ReportContent content = page.content();
+    content.title = page_title(options.table);
+    output.write(html_report(content));
+  } else if (!streams) {
+    output.write(rows_text(rows_written, format));
+  }
   output.finish();
   session.detail(std::to_string(rows) + " rows of kind " + layout.name);
   if (failed > 0) {
@@ -229,7 +264,7 @@ void add_predict_command(CLI::App& app, Session& session) {
   add_option(*command, "-o,--output", options->output, "FILE",
              "file for the result (default: standard output)");
   add_option(*command, "--format", options->format, "FORM",
-             "csv (default), json: an object per line, table or md");
+             "csv (default), json: an object per line, table or md; -o x.html writes a page");
   take_format_of_ending(*command, options->format);
   add_option(*command, "--jobs", options->jobs, "N", "processes (default: one per processor)");
   command->add_flag(

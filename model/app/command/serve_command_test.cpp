@@ -384,5 +384,28 @@ TEST(ServeCommand, RefusesListsThatAreNone) {
   }
 }
 
+// A board that was changed draws what it needs; the step that draws most is said once.
+TEST(ServeCommand, ABoardThatWasChangedAndDrawsMoreThanTheSoldOneIsNoted) {
+  const auto text = [](std::vector<std::string> more) {
+    std::vector<std::string> line = {"--rate",      "200",  "--requests",   "40",
+                                     "--input-len", "2048", "--output-len", "4",
+                                     "--dtype",     "bf16"};
+    line.insert(line.end(), more.begin(), more.end());
+    return serve_with(line).result;
+  };
+  const std::string note = "note: a board that was changed takes the power that it needs: ";
+  const std::string changed = text({"--set", "device.sms=264"});
+  const std::size_t first = changed.find(note);
+  ASSERT_NE(first, std::string::npos) << changed;
+  EXPECT_EQ(changed.find(note, first + 1), std::string::npos);
+  EXPECT_GT(std::stod(changed.substr(first + note.size())), 700);  // W that the sold one has
+  EXPECT_THAT(changed, HasSubstr("  rate 200 requests/s, "));
+  EXPECT_THAT(changed, HasSubstr("input_len 2048 tokens, output_len 4 tokens"));
+  EXPECT_THAT(text({}), testing::Not(HasSubstr(note)));
+  EXPECT_THAT(text({"--set", "device.sms=264", "--power-limit", "700W"}),
+              testing::Not(HasSubstr(note)));
+  EXPECT_THAT(text({"--set", "device.sms=16"}), testing::Not(HasSubstr(note)));
+}
+
 }  // namespace
 }  // namespace foretell

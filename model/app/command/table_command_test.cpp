@@ -86,7 +86,8 @@ TEST(Predict, TheEndingOfTheOutputSaysTheFormAndPeopleReadRoundedNumbers) {
   EXPECT_THAT(written("o.JSON"), StartsWith("{\"id\":\"A\""));
   EXPECT_THAT(written("o.txt"), StartsWith("id,system"));
   EXPECT_THAT(written("p.md", {"--format", "csv"}), StartsWith("id,system"));
-  EXPECT_THAT(written("o.html"), HasSubstr("format html: pages are made by `foretell report`"));
+  EXPECT_THAT(written("o.html"),
+              testing::AnyOf(HasSubstr("built without the HTML page"), StartsWith("<!DOCTYPE")));
 }
 
 TEST(Predict, RowsThatFailKeepTheirPlace) {

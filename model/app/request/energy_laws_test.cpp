@@ -208,6 +208,12 @@ TEST(EnergyLaws, WhatIsPossibleIsSaid) {
   EXPECT_THAT(refusal(request), HasSubstr("to 700 W"));
   request.power_limit = "900W";
   EXPECT_THAT(refusal(request), HasSubstr("to 700 W"));
+  request.set = {"device.sms=264"};
+  request.power_limit = "1e30W";
+  EXPECT_THAT(refusal(request), HasSubstr("to 100000 W, not 1e+30 W"));
+  request.power_limit = "100kW";
+  EXPECT_GT(predict(request).summary.call_s, 0);
+  request.set.clear();
   request.power_limit = "a lot";
   EXPECT_THAT(refusal(request), HasSubstr("write 500W"));
   request = on_h200();

@@ -290,14 +290,12 @@ void resolve_power(GpuRequest& resolved) {
   resolved.power_limit = read_power_limit(request.power_limit);
   const Watts idle = idle_power(1, energy_of_board(resolved).asked.facts);
   const double least = std::ceil(idle.value() / facts.limit_share);
-  const bool is_too_high = resolved.power_limit > device.power && !is_made(resolved);
-  if (resolved.power_limit < Watts(least) || is_too_high) {
+  const Watts most = is_made(resolved) ? kMaxBoardPower : device.power;
+  if (resolved.power_limit < Watts(least) || resolved.power_limit > most) {
     throw UserError(fmt::format(
-        "power-limit: {} takes {:.0f} {}, not {:.6g} W: it draws {:.0f} W with its clocks up "
-        "before any work",
-        device.name, least,
-        is_made(resolved) ? "W or more" : fmt::format("to {:.0f} W", device.power.value()),
-        resolved.power_limit.value(), idle.value()));
+        "power-limit: {} takes {:.0f} to {:.0f} W, not {:.6g} W: it draws {:.0f} W with its clocks "
+        "up before any work",
+        device.name, least, most.value(), resolved.power_limit.value(), idle.value()));
   }
 }
 

@@ -9,6 +9,7 @@
 #include "model/app/tables/engine_rows.hpp"
 #include "model/app/tables/serve_many.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/text.hpp"
 #include "reports/record/csv.hpp"
 
 namespace foretell {
@@ -29,13 +30,23 @@ std::string parts_of(const RunRecord& record) {
   return text;
 }
 
-RowPrediction prediction_of(const PredictionOutcome& outcome) {
+// Notes of values that the row does not state.
+std::vector<std::string> assumed_in(const RunRecord& record, const FieldNames& names) {
+  std::vector<std::string> texts;
+  for (const std::string& note : record.context.notes) {
+    if (note.find(" not stated: ") != std::string::npos) texts.push_back(with_names(note, names));
+  }
+  return texts;
+}
+
+RowPrediction prediction_of(const PredictionOutcome& outcome, const FieldNames& names) {
   if (outcome.stopped) return open_row();
-  if (!outcome.record) return {{}, outcome.error, {}};
+  if (!outcome.record) return {{}, with_names(outcome.error, names), {}};
   const RunRecord& record = *outcome.record;
   return {predicted_values(record),    "",
           predicted_intervals(record), parts_of(record),
-          record.context.likeness,     predicted_texts(record)};
+          record.context.likeness,     predicted_texts(record),
+          assumed_in(record, names)};
 }
 
 // With the rate as the row counts it.
@@ -53,6 +64,16 @@ RowPrediction with_rate(RowPrediction prediction, double scale) {
   return prediction;
 }
 
+// Of a good one also in its note.
+RowPrediction with_assumed(RowPrediction prediction, const std::string& more) {
+  if (!prediction.error.empty() || prediction.is_open) return prediction;
+  if (!more.empty()) prediction.assumed.push_back(more);
+  if (prediction.assumed.empty()) return prediction;
+  if (!prediction.note.empty()) prediction.note += "; ";
+  prediction.note += join(prediction.assumed, "; ");
+  return prediction;
+}
+
 }  // namespace
 
 BatchPredictor::BatchPredictor(const RowReader& reader, Predictor predict, int jobs, Sink sink,
@@ -64,11 +85,12 @@ BatchPredictor::BatchPredictor(const RowReader& reader, Predictor predict, int j
       progress_(std::move(progress)) {}
 
 void BatchPredictor::add(CsvRow row, const std::string& problem) {
-  PendingRow pending{std::move(row), "", problem, 1};
+  PendingRow pending{std::move(row), "", problem, 1, ""};
   if (problem.empty()) {
     try {
-      auto [request, engine, rate_scale] = reader_.question(pending.row);
+      auto [request, engine, rate_scale, assumed] = reader_.question(pending.row);
       pending.rate_scale = rate_scale;
+      pending.assumed = assumed;
       pending.key = request_json(request) + engine;
       const bool is_new = known_.try_emplace(pending.key).second;
       if (is_new && engine.empty()) {
@@ -79,7 +101,7 @@ void BatchPredictor::add(CsvRow row, const std::string& problem) {
         services_.push_back(generation_by(engine, request));
       }
     } catch (const UserError& error) {
-      pending.error = error.what();
+      pending.error = with_names(error.what(), reader_.names());
     }
   }
   rows_.push_back(std::move(pending));
@@ -91,7 +113,7 @@ void BatchPredictor::finish() { flush(); }
 void BatchPredictor::predict_calls(const ProgressSink& progress) {
   const auto outcomes = predict_all(predict_, requests_, jobs_, Detail::kByResource, progress);
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
-    known_[keys_[i]] = prediction_of(outcomes[i]);
+    known_[keys_[i]] = prediction_of(outcomes[i], reader_.names());
   }
 }
 
@@ -117,11 +139,11 @@ void BatchPredictor::flush() {
   for (const PendingRow& row : rows_) {
     if (row.key.empty()) {
       sink_(row.row, RowPrediction{{}, row.error, {}});
-    } else if (row.rate_scale != 1) {
-      sink_(row.row, with_rate(known_.at(row.key), row.rate_scale));
-    } else {
-      sink_(row.row, known_.at(row.key));
+      continue;
     }
+    RowPrediction prediction = known_.at(row.key);
+    if (row.rate_scale != 1) prediction = with_rate(std::move(prediction), row.rate_scale);
+    sink_(row.row, with_assumed(std::move(prediction), row.assumed));
   }
   rows_.clear();
   requests_.clear();

@@ -40,6 +40,7 @@ class BatchPredictor {
     std::string key;  // of the request; empty when there is none
     std::string error;
     double rate_scale = 1;  // of its published rate
+    std::string assumed;    // beside what the prediction assumed
   };
 
   void flush();

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "reports/record/run_record.hpp"
 
@@ -15,6 +16,7 @@ struct RowPrediction {
   std::string parts = {};                          // where the time goes, for people
   std::string note = {};                           // of a good one: what to know of it
   std::map<std::string, std::string> texts = {};   // by added column
+  std::vector<std::string> assumed = {};           // what the row does not state
   double least_call_ms = 0;                        // below which no machine can be; 0: not known
   bool is_open = false;                            // not predicted: a signal came
 };
@@ -22,8 +24,8 @@ struct RowPrediction {
 // Of a row that a signal came before.
 RowPrediction open_row();
 
-// All but `texts` and `is_open` as one line, as worker processes send it, and back. Line breaks
-// become spaces; what goes with a prediction has no tabs.
+// All but `texts`, `assumed` and `is_open` as one line, as worker processes send it, and back. Line
+// breaks become spaces; what goes with a prediction has no tabs.
 std::string prediction_line(const RowPrediction& prediction);
 RowPrediction prediction_of_line(const std::string& line);
 

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "model/app/request/field_names.hpp"
+#include "model/app/serving/request/serve_keys.hpp"
 #include "model/app/tables/row_filter.hpp"
 #include "model/app/tables/serve_many.hpp"
 #include "model/base/errors.hpp"
@@ -10,6 +12,21 @@ namespace foretell {
 namespace {
 
 constexpr double kMsOfASecond = 1e3;
+
+// What these tables call the options of a service.
+const FieldNames& names_in_served_tables() {
+  static const FieldNames kNames = [] {
+    FieldNames names = {{"on", "gpu"},
+                        {"workload", "model"},
+                        {"dtype", "precision"},
+                        {"input-len", "isl"},
+                        {"output-len", "osl"}};
+    names.merge(column_names_of_fields());
+    add_service_names(names);
+    return names;
+  }();
+  return kNames;
+}
 
 // Watts and joules, where they are known.
 void add_energy(const ServeSummary& summary, RowPrediction& prediction) {
@@ -99,7 +116,7 @@ void ServingBatch::add(CsvRow row, const std::string& problem) {
       point.request.machine.exact = defaults_.exact;
       if (!runs_) point.note = recipes_.assumptions_of(cells);
     } catch (const UserError& error) {
-      point.error = error.what();
+      point.error = with_names(error.what(), names_in_served_tables());
     }
   }
   rows_.push_back(std::move(point));
@@ -118,7 +135,10 @@ void ServingBatch::finish() {
       [&](std::size_t i, const ServeSummary& summary) { return predict(rows_[at[i]], summary); },
       progress_);
   std::vector<RowPrediction> predictions(rows_.size());
-  for (std::size_t i = 0; i < served.size(); ++i) predictions[at[i]] = std::move(served[i]);
+  for (std::size_t i = 0; i < served.size(); ++i) {
+    served[i].error = with_names(served[i].error, names_in_served_tables());
+    predictions[at[i]] = std::move(served[i]);
+  }
   for (std::size_t i = 0; i < rows_.size(); ++i) {
     if (!rows_[i].error.empty()) predictions[i].error = rows_[i].error;
     sink_(rows_[i].row, predictions[i]);

@@ -280,7 +280,14 @@ RowReader::RowReader(const TableLayout& layout, const CsvRow& header, Request de
       columns_(header),
       published_(PublishedRows::load(header)),
       defaults_(std::move(defaults)) {
-  if (!published_ && states_requests(header)) columns_ = meant_columns(header);
+  if (published_ || !states_requests(header)) return;
+  columns_ = meant_columns(header);
+  names_ = column_names_of_fields();
+  for (auto& [option, column] : names_) {
+    const auto found = std::find(columns_.begin(), columns_.end(), column);
+    if (found != columns_.end())
+      column = header[static_cast<std::size_t>(found - columns_.begin())];
+  }
 }
 
 CellMap RowReader::cells_of(const CsvRow& row) const {
@@ -314,7 +321,9 @@ RowReader::Question RowReader::question(const CsvRow& row) const {
   leave_out_padding(cells, request);
   check_request(request);
   const double scale = rate_scale(cells, prompt_tokens, request);
-  return {std::move(request), read_engine(cells), scale};
+  const bool is_counted = !cell(cells, "batch").empty();
+  return {std::move(request), read_engine(cells), scale,
+          is_counted ? "" : "batch not stated: 1 taken"};
 }
 
 namespace {

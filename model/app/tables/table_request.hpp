@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "calib/validate/table_kind.hpp"
+#include "model/app/request/field_names.hpp"
 #include "model/app/request/prediction.hpp"
 #include "model/app/tables/published_rows.hpp"
 #include "reports/record/csv.hpp"
@@ -40,9 +41,14 @@ class RowReader {
     Request request;
     std::string engine;
     double rate_scale = 1;
+    std::string assumed = {};  // "batch not stated: 1 taken"
   };
   Question question(const CsvRow& row) const;
   Request request(const CsvRow& row) const { return question(row).request; }
+
+  // What this table calls the fields of a request, for messages. Published tables, whose rows are
+  // read by rules, have no names of their own.
+  const FieldNames& names() const { return names_; }
 
  private:
   CellMap cells_of(const CsvRow& row) const;
@@ -51,6 +57,7 @@ class RowReader {
   std::vector<std::string> columns_;
   std::optional<PublishedRows> published_;
   Request defaults_;
+  FieldNames names_;
 };
 
 // Predicted values by the name of the column that is added, in the unit of that name.

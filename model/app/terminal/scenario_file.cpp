@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "model/app/request/device_family.hpp"
+#include "model/app/request/field_names.hpp"
 #include "model/app/request/parallel_predict.hpp"
 #include "model/app/terminal/progress.hpp"
 #include "model/app/terminal/request_options.hpp"
@@ -26,6 +27,13 @@ std::string option_word(const Node& node, const std::string& key) {
   if (node.is_scalar()) return node.text;
   if (!node.is_list()) fail(node, key + ": expected a value or a list of values");
   return join(item_texts(node, key), ",");
+}
+
+// Keys are options without their dashes.
+FieldNames names_in_scenarios() {
+  FieldNames names = key_names_of_fields();
+  for (auto& [option, name] : names) name = option;
+  return names;
 }
 
 bool is_flag(const std::string& option) {
@@ -185,7 +193,7 @@ ReportContent predict_scenario(const ScenarioFile& scenario, int jobs, const Ses
     FORETELL_CHECK(!outcome.is_ours, outcome.error);
     const Request& request = scenario.requests[i];
     content.problems.push_back(request.workload + " on " + request.system + ", " + request.dtype +
-                               ": " + outcome.error);
+                               ": " + with_names(outcome.error, names_in_scenarios()));
   }
   if (content.records.empty()) {
     throw UserError("nothing could be predicted:\n  " + join(content.problems, "\n  "));

@@ -61,6 +61,7 @@ int report_one(const ReportOptions& options, const Session& session) {
     };
     std::string what = counted(content.records.size(), "record", "records");
     if (!content.accuracy.empty()) what = "a validation";
+    if (content.predicted) what = counted(content.predicted->total, "row", "rows");
     if (!content.services.empty()) what = counted(content.services.size(), "service", "services");
     if (!content.problems.empty())
       what += ", " + counted(content.problems.size(), "reason", "reasons") + " for what is missing";
@@ -125,12 +126,13 @@ void add_report_command(CLI::App& app, Session& session) {
       "Examples:\n"
       "  foretell run … --store runs.sqlite && foretell report runs.sqlite -o runs.html\n"
       "  foretell run … --format json > runs.jsonl && foretell report runs.jsonl -o runs.md\n"
+      "  foretell predict rows.csv -o rows.jsonl && foretell report rows.jsonl -o rows.html\n"
       "  foretell report reports/gallery/inf2-claims.yaml -o claims.html\n"
       "  foretell report before.sqlite after.sqlite --tolerance 1%   # exit code 1 when it moved\n"
       "  foretell report --batch reports/gallery -o gallery");
   command->add_option("results", options->inputs,
-                      "store, JSON lines, result of `validate --format json`, or scenario; two of "
-                      "records are compared");
+                      "store, JSON lines, result of `validate --format json`, rows that `predict` "
+                      "wrote, or scenario; two of records are compared");
   add_format_option(*command, options->output);
   command->get_option("--output")
       ->description(

@@ -13,6 +13,7 @@
 #include "hw/spec/shared/catalog.hpp"
 #include "hw/spec/shared/provenance.hpp"
 #include "model/app/command/report/compute_study.hpp"
+#include "model/app/command/report/predicted_rows.hpp"
 #include "model/app/command/report/record_input.hpp"
 #include "model/app/study/study.hpp"
 #include "model/app/study/what_if/study_report.hpp"
@@ -250,6 +251,8 @@ ReportContent read_report(const std::string& path, int jobs, const Session& sess
     const std::string line = first_line(path);
     if (starts_with(line, kAccuracyAny)) {
       content.accuracy = checked_accuracy(line, path);
+    } else if (is_predicted_line(line)) {
+      content = read_predicted_rows(path);
     } else if (is_study_line(line)) {
       read_lines_of_study(path, content);
     } else if (is_serve_line(line)) {

@@ -75,6 +75,18 @@ std::string rendered_accuracy(const ReportContent& content, Format form, int wid
   return rows_text(accuracy_rows(report), form);
 }
 
+std::string rendered_rows(const PredictedRows& table, Format form) {
+  if (table.rows.size() < table.total) {
+    throw UserError(fmt::format(
+        "the table has {} rows, of which a report keeps the first {}; `foretell predict TABLE -o "
+        "FILE` writes all of them as .csv, .jsonl or .md",
+        table.total, table.rows.size()));
+  }
+  std::vector<CsvRow> rows = {table.header};
+  rows.insert(rows.end(), table.rows.begin(), table.rows.end());
+  return rows_text(rows, form);
+}
+
 std::string rendered_services(const ReportContent& content, Format form, int width) {
   if (form == Format::kTable) return services_text(content.services, width);
   if (form == Format::kMarkdown) return services_markdown(content.title, content.services);
@@ -103,6 +115,7 @@ Format report_format(const std::string& output, const std::string& format) {
 std::string rendered(const ReportContent& content, Format form, int width) {
   if (form == Format::kHtml) return html_report(content);
   if (!content.accuracy.empty()) return rendered_accuracy(content, form, width);
+  if (content.predicted) return rendered_rows(*content.predicted, form);
   if (!content.services.empty()) return rendered_services(content, form, width);
   if (form == Format::kTable) return plain(content, width);
   if (form == Format::kMarkdown) return markdown(content);

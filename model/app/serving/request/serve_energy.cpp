@@ -23,6 +23,18 @@ void note_uncalibrated(const std::vector<PoweredWorkers>& groups, ServeContext& 
   }
 }
 
+// Once, of the step that draws most.
+void note_free_power(Watts most, const std::vector<PoweredWorkers>& groups, ServeContext& context) {
+  if (!(most > Watts(0))) return;
+  for (const PoweredWorkers& group : groups) {
+    const auto& note = group.machine->power_note;
+    std::string said = note && !(group.machine->limit > Watts(0)) ? note(most) : "";
+    if (said.empty()) continue;
+    context.notes.push_back(std::move(said));
+    return;
+  }
+}
+
 // Per million output tokens.
 void set_cost(const Request& request, Watts wall, PerSecond tokens, ServeSummary& summary) {
   if (request.usd_per_kwh <= 0 || tokens <= PerSecond(0)) return;
@@ -85,6 +97,7 @@ void fill_energy(const ServiceResult& result, const std::vector<PoweredWorkers>&
   summary.joules_per_request = plain(figures.per_request);
   summary.busy_energy_share = steps / energy;
   note_uncalibrated(groups, record.context);
+  note_free_power(result.most_power, groups, record.context);
 }
 
 }  // namespace foretell

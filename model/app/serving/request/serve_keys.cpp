@@ -130,6 +130,14 @@ const std::vector<ServeKey>& serve_keys() {
   return kKeys;
 }
 
+void add_service_names(FieldNames& names) {
+  for (const ServeKey& known : serve_keys()) {
+    std::string option = known.key;
+    std::replace(option.begin(), option.end(), '_', '-');
+    names.emplace(std::move(option), known.key);
+  }
+}
+
 bool is_load_key(std::string_view key) {
   const std::vector<ServeKey>& keys = serve_keys();
   return std::any_of(keys.begin(), keys.begin() + kLoadKeyCount,

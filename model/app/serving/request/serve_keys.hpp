@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "model/app/request/field_names.hpp"
 #include "model/app/serving/request/serve.hpp"
 
 namespace foretell {
@@ -21,6 +22,9 @@ struct ServeKey {
   void (*set)(ServeRequest& request, std::string_view name, const std::string& text);
 };
 const std::vector<ServeKey>& serve_keys();
+
+// Their names as columns and keys, for messages that name options: "max-batch" -> "max_batch".
+void add_service_names(FieldNames& names);
 
 // The keys that state a load.
 bool is_load_key(std::string_view key);

@@ -103,6 +103,7 @@ WorkerMachine gpu_machine_of(const Request& request, std::int64_t max_tokens) {
   machine.idle = idle_power(1, energy.facts);
   machine.limit = timer->limit();
   machine.host = load_host_power(node_name(spec), spec.interconnect, spec.nodes);
+  machine.power_note = [timer = timer.get()](Watts most) { return timer->power_note(most); };
   machine.watts_ratio = {energy.interval_low, energy.interval_high};
   machine.calibrated_energy = energy.is_calibrated;
   machine.assumed_values = resolved.system.assumed_values + assumed_shapes_of_gpu_kernels() +

@@ -53,6 +53,8 @@ struct WorkerMachine {
   double usd_per_hour = 0;   // of the system; 0: not stated
   Watts idle;                // of one device, clocks up; 0: energy is not known
   Watts limit;               // of one device; 0: none is known
+  // What is said where a device draws this much and no limit holds it, "": nothing.
+  std::function<std::string(Watts)> power_note;
   HostPower host;
   std::pair<double, double> watts_ratio{1, 1};  // measured / predicted, 80 %
   bool calibrated_energy = false;               // on the very device

@@ -409,15 +409,25 @@ StepTime GpuStepTimer::time(const StepShape& shape, int stage) {
 }
 
 void GpuStepTimer::keep_limit(StepTime& time) const {
-  if (!(limit() > Watts(0)) || !(time.total > Seconds(0))) return;
+  if (!(time.total > Seconds(0))) return;
   const PowerFacts& facts = energy_.asked.facts;
   const Watts idle = idle_power(1, facts);
   const Watts free = time.energy / time.total + idle;
+  if (!(limit() > Watts(0))) {
+    time.power = free;
+    return;
+  }
   const SlowedJob slowed = slow_down_within(free, limit() * facts.limit_share, facts);
   if (slowed.factor == 1) return;
   for (Seconds* part : {&time.total, &time.attention, &time.prompts, &time.exchange})
     *part *= slowed.factor;
   time.energy = (slowed.watts - idle) * time.total;
+}
+
+std::string GpuStepTimer::power_note(Watts most) const {
+  if (!energy_.made_from) return "";
+  return free_power_note(most, resolved_.system.spec.device.power, energy_.asked,
+                         *energy_.made_from);
 }
 
 std::int64_t GpuStepTimer::executed() const {

@@ -67,6 +67,8 @@ class GpuStepTimer : public StepTimer {
   const GpuFactors& factors() const { return factors_; }
   const DeviceEnergy& energy() const { return energy_.asked; }
   Watts limit() const { return kept_limit(resolved_, energy_); }  // 0: none
+  // Where a device that was changed draws this much: what is said of it; else "".
+  std::string power_note(Watts most) const;
   WorkerMemory memory(std::int64_t max_tokens, int stage) const;
   // From one worker to another, over the links of the two.
   const std::vector<std::string>& notes() const { return notes_; }

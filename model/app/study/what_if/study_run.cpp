@@ -4,7 +4,9 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "model/app/request/field_names.hpp"
 #include "model/app/request/outcome_tag.hpp"
+#include "model/app/serving/request/serve_keys.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/hash.hpp"
 #include "model/base/kept_inputs.hpp"
@@ -14,7 +16,15 @@ namespace {
 
 constexpr std::size_t kRowsAtOnce = 500;  // that are stored together when nothing is computed
 
-// First character of an answer.
+// What studies call options, of requests and of services.
+const FieldNames& names_in_studies() {
+  static const FieldNames kNames = [] {
+    FieldNames names = key_names_of_fields();
+    add_service_names(names);
+    return names;
+  }();
+  return kNames;
+}
 
 PointResult result_of(const TaskAnswer& answer) {
   PointResult result;
@@ -56,7 +66,7 @@ std::string answer_point(const Study& study, const DefaultValue& defaults, const
     record.values.clear();
     return kRecordTag + to_json(record);
   } catch (const UserError& error) {
-    return kUserFaultTag + std::string(error.what());
+    return kUserFaultTag + with_names(error.what(), names_in_studies());
   } catch (const std::exception& error) {
     return kOurFaultTag + std::string(error.what());
   }
@@ -115,7 +125,7 @@ bool StudyRun::plan_one(std::uint64_t number) {
     planned.row.values = values_json(study_, planned.values);
     result.context = planned.row.values;
     result.status = kPointRefused;
-    result.message = error.what();
+    result.message = with_names(error.what(), names_in_studies());
   }
   result.hash = content_hash(basis_ + files_.of(planned.values) + result.context);
   planned.row.hash = result.hash;

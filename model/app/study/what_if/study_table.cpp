@@ -35,7 +35,19 @@ std::string cell(const PointValues& values, const std::string& key) {
   return found == values.end() ? "" : found->second;
 }
 
-std::string objective_title(const StudyObjective& objective) { return objective.name; }
+// Numbers whose values do not say their unit, with it.
+std::string key_title(const std::string& key) { return key == "rate" ? "rate (requests/s)" : key; }
+
+std::string objective_title(const StudyObjective& objective, const StudyResults& results) {
+  if (objective.name != "throughput" || results.front.empty()) return objective.name;
+  const auto unit_of = [](const StudyRow& row) -> const std::string& {
+    return row.result.record->summary.throughput_unit;
+  };
+  const std::string& unit = unit_of(results.front.front());
+  const bool is_of_all = std::all_of(results.front.begin(), results.front.end(),
+                                     [&](const StudyRow& row) { return unit_of(row) == unit; });
+  return is_of_all && !unit.empty() ? fmt::format("throughput ({})", unit) : objective.name;
+}
 
 std::vector<bool> directions(const Study& study) {
   std::vector<bool> maximise;
@@ -161,10 +173,10 @@ Table front_table(const StudyResults& results, std::size_t top) {
   Table table;
   for (const std::string& key : results.head.keys) {
     const bool is_word = key == "on" || key == "workload" || key == "dtype";
-    table.columns.push_back({key, is_word ? Align::kLeft : Align::kRight});
+    table.columns.push_back({key_title(key), is_word ? Align::kLeft : Align::kRight});
   }
   for (const StudyObjective& objective : results.study.objectives)
-    table.columns.push_back({objective_title(objective), Align::kRight});
+    table.columns.push_back({objective_title(objective, results), Align::kRight});
   table.columns.push_back({"bottleneck"});
   const DefaultValue defaults = ParameterDefaults();
   for (const StudyRow& row : results.front) {

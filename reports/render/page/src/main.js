@@ -12,6 +12,7 @@ import {distribution} from './sections/distribution.js';
 import {energy} from './sections/energy.js';
 import {loadCurve} from './sections/load_curve.js';
 import {memory} from './sections/memory.js';
+import {predictions, predictionsAnswer} from './sections/predictions.js';
 import {problems} from './sections/problems.js';
 import {roofline} from './sections/roofline.js';
 import {study} from './sections/study.js';
@@ -25,7 +26,7 @@ import {whatIf} from './sections/what_if.js';
 import {drawSections, listenToTheme, redrawWhenResized, Report} from './view.js';
 
 const kSections = [
-  contents, claims, changes, accuracy, service, loadCurve, distribution, serviceTime, dataTypes, summary, problems, cost, energy, memory, whatIf, sensitivity, study, roofline, time, timeline,
+  contents, claims, changes, accuracy, predictions, service, loadCurve, distribution, serviceTime, dataTypes, summary, problems, cost, energy, memory, whatIf, sensitivity, study, roofline, time, timeline,
   assumptions,
 ];
 
@@ -35,6 +36,7 @@ const at = (id) => document.getElementById(id);
 function answerTo({data, records}) {
   const {answer = [], index = []} = data.frame ?? {};
   if (index.length) return [`${index.length} ${index.length === 1 ? 'report' : 'reports'}.`];
+  if (data.predicted) return predictionsAnswer(data.predicted);
   if (answer.length) return answer;
   if (data.accuracy && records.length === 0) return [`Predictions against measurements. ${accuracyAnswer(data.accuracy)}.`];
   return ['There are no predictions in this report.'];

@@ -8,12 +8,16 @@ import {hourly} from './sections/cost.js';
 import {dtypesOf, rowsOf} from './sections/data_types.js';
 import {calibration, energyOption, joulesByKind, joulesOf, kindsOf, kindsOption, latencyOption} from './sections/energy.js';
 import {memoryRows} from './sections/memory.js';
+import {
+  barsOption, columnsOf as predictionColumns, drawnQuantities, headOf, namesOf as predictionNames, predictionsAnswer,
+  rowsOf as predictedRows, samplesOf,
+} from './sections/predictions.js';
 import {reachable, rooflinePoints} from './sections/roofline.js';
 import {briefName, withWholeLegend} from './options.js';
 import {changeColumns, inOneUnit, memoryText} from './sections/summary.js';
 import {lanesOf, operatorsOnce, traceOf} from './sections/timeline.js';
 import {axesOf, tornadoOption} from './sections/what_if.js';
-import {compareBy, csvOf, filterRows} from './table.js';
+import {cellText, compareBy, csvOf, filterRows} from './table.js';
 
 const theme = {ink: '#000', muted: '#555', line: '#ccc', paper: '#fff', surface: '#eee', accent: '#00f',
   series: ['#1', '#2', '#3', '#4', '#5', '#6', '#7', '#8']};
@@ -194,4 +198,45 @@ test('latency against joules has a front of what nothing beats', () => {
   const {option} = latencyOption(theme, 800, records);
   const front = option.series.find(({name}) => name === 'Pareto front');
   assert.deepEqual(front.data.map(({value}) => value), [[1, 0.5], [2, 0.25]]);
+});
+
+const predictedTable = {
+  header: ['system', 'batch', 'call_ms', 'pred_call_ms', 'pred_call_lo_ms', 'pred_call_hi_ms', 'pred_memory_bytes', 'status', 'message'],
+  rows: [
+    ['s', '1', '10', '9', '8', '11', '1073741824', 'ok', ''],
+    ['s', '2', '', '12.3456', '11', '14', '1073741824', 'ok', ''],
+    ['s', '0', '', '', '', '', '', 'error', 'batch: must be 1 or more'],
+  ],
+  total: 3, failed: 1,
+  quantities: [{name: 'call_ms', predicted: 'pred_call_ms', low: 'pred_call_lo_ms', high: 'pred_call_hi_ms', measured: 'call_ms'}],
+};
+
+test('rows of a table: heads have units, intervals stand beside predictions, names tell rows apart', () => {
+  const rows = predictedRows(predictedTable);
+  assert.deepEqual(predictionNames(predictedTable, rows), ['batch 1', 'batch 2', 'batch 0']);
+  const columns = predictionColumns(predictedTable, rows);
+  assert.deepEqual(columns.map(({title}) => title), ['system', 'batch', 'call (ms)', 'predicted call (ms)', '80 % interval (ms)',
+    'predicted memory', 'status', 'message']);
+  assert.deepEqual(columns.map((column) => cellText(column, rows[1])), ['s', '2', '', '12.35', '11 to 14', '1 GiB', 'ok', '']);
+  assert.equal(headOf('pred_output_tokens_per_s'), 'predicted output tokens per s');
+  assert.equal(headOf('pred_us'), 'predicted (µs)');
+});
+
+test('rows of a table: bars of those that were predicted, measured beside predicted', () => {
+  const rows = predictedRows(predictedTable);
+  const [quantity] = drawnQuantities(predictedTable, rows);
+  const {option} = barsOption(theme, 800, rows.slice(0, 2), ['a', 'b'], quantity);
+  assert.deepEqual(option.series[0].data, [9, 12.3456]);
+  assert.deepEqual(option.series.find(({type}) => type === 'custom').data, [[8, 11, 0], [11, 14, 1]]);
+  assert.deepEqual(option.series.find(({name}) => name === 'measured').data, [[10, 0]]);
+  assert.deepEqual(samplesOf(rows, ['a', 'b', 'c'], quantity),
+    [{row: 'a', group: [], measured: 'call_ms', value: 10, predicted: 9, interval80: [8, 11]}]);
+});
+
+test('rows of a table: what is missing is said', () => {
+  assert.deepEqual(predictionsAnswer({total: 0, failed: 0, rows: []}), ['The table has no rows.']);
+  assert.deepEqual(predictionsAnswer(predictedTable), ['3 rows, 2 predicted, 1 not.']);
+  assert.deepEqual(predictionsAnswer({total: 5000, failed: 0, rows: predictedTable.rows, notes: ['128 tokens are assumed.']}),
+    ['5,000 rows, all predicted.', 'The first 3 rows are shown; foretell predict -o rows.csv writes all.', '128 tokens are assumed.']);
+  assert.deepEqual(drawnQuantities(predictedTable, predictedRows(predictedTable).slice(2)), []);
 });

@@ -180,6 +180,29 @@ test('a validation shows a scatter and the error per class', async () => {
   });
 });
 
+test('rows of a table are bars, predicted against measured, and a table; what failed is said', async () => {
+  const input = path.join(folder, 'rows.csv');
+  writeFileSync(input, 'system,workload,batch,seq_len,compute_dtype,call_ms\n' +
+    'inf2.xlarge,bert-base-uncased,8,128,bf16,5\ninf2.xlarge,bert-base-uncased,16,128,bf16,9.9\nnone,bert-base-uncased,1,128,bf16,\n');
+  const output = path.join(folder, 'rows.html');
+  assert.equal(tryForetell('predict', input, '-o', output).status, 1);
+  await opened(output, {}, async (page) => {
+    await scrollThrough(page);
+    assert.equal(await page.locator('#answer').textContent(), '3 rows, 2 predicted, 1 not.');
+    const charts = await marksOf(page);
+    assert.equal(charts.length, 2);
+    assert.ok(charts.every(({marks}) => marks > 2));
+    assert.equal(await rowsOf(page, 'predictions').count(), 3);
+    assert.match(await page.locator('#predictions thead').textContent(), /call \(ms\).*predicted call \(ms\).*80 % interval \(ms\)/);
+    assert.match(await page.locator('#problems').textContent(), /line 4: unknown system 'none'/);
+  });
+  writeFileSync(input, 'system,workload\n');
+  assert.equal(tryForetell('predict', input, '-o', output).status, 0);
+  await opened(output, {}, async (page) => {
+    assert.equal(await page.locator('#answer').textContent(), 'The table has no rows.');
+  });
+});
+
 test('two results are a page of what changed', async () => {
   const [before, after] = [1, 1.5].map((factor) => {
     const record = structuredClone(predictions[1]);

@@ -11,8 +11,9 @@ const kMaxWhiskers = 400;
 const classOf = ({group}) => (group.length ? group.join(', ') : 'all');
 
 const kQuantities = {call_ms: 'call (ms)', ttft_ms: 'first token (ms)', tpot_ms: 'time per token (ms)',
-  throughput: 'throughput (per second)', latency_us: 'latency (µs)'};
-const nameOf = (quantity) => kQuantities[quantity] ?? quantity;
+  throughput: 'throughput (per second)', latency_us: 'latency (µs)', power_w: 'power (W)', watts: 'power (W)',
+  wall_watts: 'power at the wall (W)', joules_per_token: 'energy (J per token)', joules_per_request: 'energy (J per request)'};
+export const nameOf = (quantity) => kQuantities[quantity] ?? quantity;
 
 // One sentence per measured quantity.
 export function accuracyAnswer({overall}) {
