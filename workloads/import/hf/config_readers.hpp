@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -17,9 +18,9 @@ struct HeadName {
 };
 
 struct ModelType {
-  std::string_view model_type;    // "bert"
-  std::string_view class_prefix;  // "Bert"
-  std::vector<HeadName> heads;    // the first is the plain model; none: generates, whatever it says
+  std::string model_type;       // "bert"
+  std::string class_prefix;     // "Bert"; "": no class is known
+  std::vector<HeadName> heads;  // the first is the plain model; none: generates, whatever it says
   std::function<void(JsonFields& fields, ModelConfig* config)> read;
   bool tied_embeddings;  // when tie_word_embeddings is not stated
 };
