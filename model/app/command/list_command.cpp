@@ -21,7 +21,7 @@
 #include "reports/record/scenario.hpp"
 #include "reports/record/summary.hpp"
 #include "reports/render/si_format.hpp"
-#include "workloads/import/hf/architecture.hpp"
+#include "workloads/import/hf/architecture_files.hpp"
 #include "workloads/import/hf/model_config.hpp"
 #include "workloads/import/workload.hpp"
 #include "workloads/ir/operators.hpp"
@@ -169,11 +169,8 @@ Table list_architectures() {
 Table list_architecture_keys() {
   Table table;
   table.columns = {{"key"}, {"value"}, {"default"}, {"meaning", Align::kLeft, true}};
-  Architecture architecture;
-  FieldList list;
-  fields(list, architecture);
-  for (const Field& field : list.all())
-    table.rows.push_back({field.path, field.allowed(), field.text(), field.meaning});
+  for (const ArchitectureKey& key : architecture_keys())
+    table.rows.push_back({key.path, key.allowed, key.otherwise, key.meaning});
   return table;
 }
 

@@ -8,7 +8,6 @@
 #include "model/base/data_root.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
-#include "model/config/document.hpp"
 #include "model/config/problems.hpp"
 
 namespace foretell {
@@ -42,7 +41,7 @@ bool is_group_stated(Node& root, const char* key, Group* group) {
   return false;
 }
 
-Architecture read(Node root, int likenesses) {
+Architecture read_node(Node root, int likenesses) {
   Architecture architecture;
   const Node* like = root.find("like");
   if (like != nullptr) {
@@ -54,7 +53,7 @@ Architecture read(Node root, int likenesses) {
           unknown_name("described architecture", name, described_architectures()).what() +
           "; `foretell list architectures` shows which have a file");
     }
-    architecture = read(load_document(parent), likenesses + 1);
+    architecture = read_node(load_document(parent), likenesses + 1);
     architecture.model_type.clear();
     architecture.class_prefix.clear();
   }
@@ -222,7 +221,17 @@ std::string file_of_architecture(std::string_view model_type) {
   return fs::is_regular_file(file, error) ? file.string() : "";
 }
 
-Architecture read_architecture(const Node& root) { return read(root, 0); }
+std::vector<ArchitectureKey> architecture_keys() {
+  Architecture architecture;
+  FieldList list;
+  fields(list, architecture);
+  std::vector<ArchitectureKey> keys;
+  for (const Field& field : list.all())
+    keys.push_back({field.path, field.allowed(), field.text(), field.meaning});
+  return keys;
+}
+
+Architecture read_architecture(const Node& root) { return read_node(root, 0); }
 
 Architecture load_architecture(const fs::path& file) {
   return read_architecture(load_document(file));

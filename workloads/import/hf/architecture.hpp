@@ -13,15 +13,14 @@
 
 #include <filesystem>
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "model/config/document.hpp"
 #include "model/config/fields.hpp"
+#include "workloads/import/hf/architecture_files.hpp"
 #include "workloads/import/hf/parts_reader.hpp"
 
 namespace foretell {
-
-inline constexpr std::string_view kArchitectureFile = "architecture.yaml";  // beside config.json
 
 // Which layers see a window, where config.json does not say so of each.
 struct WindowRule {
@@ -90,10 +89,6 @@ struct Architecture {
 // Every key of a file with its range and meaning.
 void fields(FieldList& list, Architecture& architecture);
 
-// The names of the described architectures, sorted.
-std::vector<std::string> described_architectures();
-// The file of one; "" for others.
-std::string file_of_architecture(std::string_view model_type);
 // UserError with all that is wrong with the document.
 Architecture read_architecture(const Node& root);
 Architecture load_architecture(const std::filesystem::path& file);

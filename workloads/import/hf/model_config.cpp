@@ -375,6 +375,7 @@ std::vector<std::string> supported_model_types() {
     // Readers of decoders beside a tower, which no file names.
     if (!ends_with(name, "_in_parts")) names.push_back(name);
   }
+  std::sort(names.begin(), names.end());
   return names;
 }
 

@@ -288,7 +288,7 @@ ModelConfig parse_model_config(const std::string& text, const std::string& name,
 // Adds the formats of weights that a file beside config.json states (hf_quant_config.json).
 void read_format_file(const std::string& text, const std::string& file, ModelConfig* config);
 
-// The values of model_type that can be imported.
+// The values of model_type that can be imported, sorted.
 std::vector<std::string> supported_model_types();
 
 std::string_view to_string(Activation activation);
