@@ -168,8 +168,6 @@ experts:
     const ModelConfig like = read_own("model_type: foo\nlike: mixtral\n", config_of("foo", words));
     EXPECT_EQ(graphs_of(like), graphs_of(mixtral)) << more;
     EXPECT_EQ(like.max_seq_len, mixtral.max_seq_len) << "defaults are taken over";
-    if (*more != 0 && *more != '\0' && std::string(more).find("max_position") == std::string::npos)
-      continue;
     EXPECT_EQ(graphs_of(read_own(own, config_of("foo", words))), graphs_of(mixtral)) << more;
   }
 }
@@ -292,8 +290,8 @@ class ArchitectureFolder : public ::testing::Test {
 TEST_F(ArchitectureFolder, TheFileBesideDescribesTheNetwork) {
   write("config.json", config_of("foo"));
   EXPECT_THAT(error(), AllOf(HasSubstr("architecture 'foo' cannot be imported"),
-                             HasSubstr("an architecture.yaml beside this file can describe it"),
-                             HasSubstr("`foretell list architecture-keys`")));
+                             HasSubstr("an architecture.yaml beside it can describe one"),
+                             HasSubstr("start from one in that list")));
   write("architecture.yaml", kLlama);
   EXPECT_EQ(WorkloadLibrary().load(root_.string()).model_type, "foo");
   EXPECT_EQ(WorkloadLibrary().load((root_ / "config.json").string()).layers, 4);

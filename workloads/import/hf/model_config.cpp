@@ -18,8 +18,7 @@ namespace foretell {
 namespace {
 
 constexpr const char* kDescribeIt =
-    "; where it is made of known parts, an architecture.yaml beside this file can describe it: "
-    "start from a file that this list names, and see `foretell list architecture-keys`";
+    "; an architecture.yaml beside it can describe one of known parts; start from one in that list";
 
 // Those with a reader in C++; the others are described as data.
 const std::vector<ModelType>& model_types() {
