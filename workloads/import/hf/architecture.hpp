@@ -87,7 +87,7 @@ struct Architecture {
 };
 
 // Every key of a file with its range and meaning.
-void fields(FieldList& list, Architecture& architecture);
+void fields(FieldList& list, Architecture& of);
 
 // UserError with all that is wrong with the document.
 Architecture read_architecture(const Node& root);
