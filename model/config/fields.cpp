@@ -41,6 +41,7 @@ void Field::check_text(const std::string& value) const {
 }
 
 void Field::assign(std::string_view text) const {
+  if (is_list) return assign_list({std::string(trim(text))});
   if (is_text) {
     const std::string value(trim(text));
     check_text(value);
@@ -51,6 +52,12 @@ void Field::assign(std::string_view text) const {
       is_whole ? static_cast<double>(parse_integer(text)) : number_in(text, dimension);
   check_number(value, fmt::format("'{}'", trim(text)));
   set_number_(value);
+}
+
+void Field::assign_list(std::vector<std::string> texts) const {
+  FORETELL_CHECK(is_list, path + " is no list");
+  for (const std::string& text : texts) check_text(text);
+  set_list_(std::move(texts));
 }
 
 void Field::check() const {
@@ -77,6 +84,7 @@ std::string Field::text() const {
 }
 
 std::string Field::allowed() const {
+  if (is_list) return "list of texts";
   if (is_text) return choices.empty() ? "text" : join(choices, ", ");
   return fmt::format("{}{} .. {}", is_whole ? "whole number " : "", format_quantity(min, dimension),
                      format_quantity(max, dimension));
@@ -123,15 +131,45 @@ void FieldList::count(std::string_view name, int& member, Range<int> range,
   field.is_whole = true;
 }
 
-void FieldList::text(std::string_view name, std::string& member, std::vector<std::string> choices,
-                     std::string_view meaning) {
+void FieldList::count(std::string_view name, std::int64_t& member, Range<std::int64_t> range,
+                      std::string_view meaning) {
+  Field& field = number_field(
+      name, meaning, Dimension{}, static_cast<double>(range.min), static_cast<double>(range.max),
+      [&member] { return static_cast<double>(member); },
+      [&member](double v) { member = static_cast<std::int64_t>(v); });
+  field.is_whole = true;
+}
+
+Field& FieldList::text_field(std::string_view name, std::string_view meaning,
+                             std::vector<std::string> choices, std::function<std::string()> get,
+                             std::function<void(const std::string&)> set) {
   Field& field = fields_.emplace_back();
   field.path = join_path(name);
   field.meaning = meaning;
   field.is_text = true;
   field.choices = std::move(choices);
-  field.get_text_ = [&member] { return member; };
-  field.set_text_ = [&member](const std::string& v) { member = v; };
+  field.get_text_ = std::move(get);
+  field.set_text_ = std::move(set);
+  return field;
+}
+
+void FieldList::text(std::string_view name, std::string& member, std::vector<std::string> choices,
+                     std::string_view meaning) {
+  text_field(
+      name, meaning, std::move(choices), [&member] { return member; },
+      [&member](const std::string& v) { member = v; });
+}
+
+void FieldList::flag(std::string_view name, bool& member, std::string_view meaning) {
+  choice<bool>(name, member, {{"true", true}, {"false", false}}, meaning);
+}
+
+void FieldList::texts(std::string_view name, std::vector<std::string>& members,
+                      std::string_view meaning) {
+  Field& field = text_field(name, meaning, {}, [&members] { return join(members, ", "); }, {});
+  field.is_list = true;
+  field.set_list_ = [&members](std::vector<std::string> v) { members = std::move(v); };
+  make_optional([&members] { return !members.empty(); });
 }
 
 void FieldList::optional_text(std::string_view name, std::string& member,

@@ -11,11 +11,14 @@
 // A FieldList refers to the members of the spec it was filled from and must not outlive it.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
 #include <functional>
 #include <limits>
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "model/base/energy_units.hpp"
@@ -41,6 +44,7 @@ class Field {
   std::string meaning;  // one line
   Dimension dimension;
   bool is_text = false;
+  bool is_list = false;      // of texts, in the order of the document
   bool is_whole = false;     // counts
   bool is_optional = false;  // an entry of a table, for example one data type
   double min = -std::numeric_limits<double>::infinity();
@@ -49,6 +53,7 @@ class Field {
 
   // Parses, checks the range and stores. UserError without location: the caller knows the place.
   void assign(std::string_view text) const;
+  void assign_list(std::vector<std::string> texts) const;  // InternalError unless is_list
 
   bool has_value() const;       // false only for an optional entry that is not there
   std::string text() const;     // the value with its unit; "" without value
@@ -67,6 +72,7 @@ class Field {
   std::function<void(double)> set_number_;
   std::function<std::string()> get_text_;
   std::function<void(const std::string&)> set_text_;
+  std::function<void(std::vector<std::string>)> set_list_;
   std::function<bool()> has_value_;
 };
 
@@ -83,8 +89,32 @@ class FieldList {
   void value(std::string_view name, double& member, Range<double> range, std::string_view meaning);
   void value(std::string_view name, Watts& member, Range<Watts> range, std::string_view meaning);
   void count(std::string_view name, int& member, Range<int> range, std::string_view meaning);
+  void count(std::string_view name, std::int64_t& member, Range<std::int64_t> range,
+             std::string_view meaning);
+  void flag(std::string_view name, bool& member, std::string_view meaning);  // true or false
   void text(std::string_view name, std::string& member, std::vector<std::string> choices,
             std::string_view meaning);
+  // A list of texts, or one of them.
+  void texts(std::string_view name, std::vector<std::string>& members, std::string_view meaning);
+  // One of a few words, each of which stands for a value.
+  template <class Value>
+  void choice(std::string_view name, Value& member,
+              const std::vector<std::pair<std::string, Value>>& words, std::string_view meaning) {
+    std::vector<std::string> known;
+    for (const auto& word : words) known.push_back(word.first);
+    text_field(
+        name, meaning, std::move(known),
+        [&member, words] {
+          const auto found = std::find_if(words.begin(), words.end(),
+                                          [&](const auto& word) { return word.second == member; });
+          return found == words.end() ? "" : found->first;
+        },
+        [&member, words](const std::string& given) {
+          for (const auto& word : words) {
+            if (word.first == given) member = word.second;
+          }
+        });
+  }
   // Need not be stated: "" and 0 stand for none.
   void optional_text(std::string_view name, std::string& member, std::vector<std::string> choices,
                      std::string_view meaning);
@@ -152,6 +182,9 @@ class FieldList {
   Field& number_field(std::string_view name, std::string_view meaning, Dimension dimension,
                       double min, double max, std::function<double()> get,
                       std::function<void(double)> set);
+  Field& text_field(std::string_view name, std::string_view meaning,
+                    std::vector<std::string> choices, std::function<std::string()> get,
+                    std::function<void(const std::string&)> set);
   void table_fields(std::string_view name, std::map<std::string, double>& members,
                     const std::vector<std::string>& keys, Dimension dimension, double min,
                     double max, double unit, std::string_view meaning);
@@ -167,7 +200,7 @@ class FieldList {
 // Reads one parameter of a document: plain values by default, `{value: …, source: …}` in hw/.
 using LeafReader = std::function<void(const Field&, const Node&, Problems&)>;
 
-// A leaf reader for plain scalars: "bandwidth: 820 GB/s".
+// A leaf reader for plain values: "bandwidth: 820 GB/s", and lists of texts.
 void read_plain_value(const Field& field, const Node& node, Problems& problems);
 
 enum class Missing { kReported, kAllowed };

@@ -242,4 +242,51 @@ TEST(FieldsOfPower, WattsAreWrittenWithOrWithoutTheirUnit) {
   }
 }
 
+struct Widget {
+  enum class Tint { kRed, kBlue };
+  bool lit = false;
+  std::int64_t grains = 1;
+  Tint tint = Tint::kRed;
+  std::vector<std::string> owners;
+};
+
+void fields(FieldList& list, Widget& widget) {
+  list.flag("lit", widget.lit, "Whether it shines.");
+  list.count("grains", widget.grains, {0, std::int64_t{1} << 40}, "Grains.");
+  list.choice<Widget::Tint>("tint", widget.tint,
+                            {{"red", Widget::Tint::kRed}, {"blue", Widget::Tint::kBlue}}, "Tint.");
+  list.texts("owners", widget.owners, "Who owns it.");
+}
+
+TEST(FieldKinds, FlagsWordsAndListsAreRead) {
+  Widget widget;
+  const auto load = [&widget](const std::string& text) {
+    FieldList list;
+    fields(list, widget);
+    Problems problems;
+    load_fields(parse_document(text, "w.yaml"), list, {}, read_plain_value, problems,
+                Missing::kAllowed);
+    return problems.lines();
+  };
+  EXPECT_THAT(load("lit: true\ngrains: 1000000000000\ntint: blue\nowners: [a, b]\n"),
+              ElementsAre());
+  EXPECT_TRUE(widget.lit);
+  EXPECT_EQ(widget.grains, 1'000'000'000'000);
+  EXPECT_EQ(widget.tint, Widget::Tint::kBlue);
+  EXPECT_THAT(widget.owners, ElementsAre("a", "b"));
+  EXPECT_THAT(load("owners: c\n"), ElementsAre());
+  EXPECT_THAT(widget.owners, ElementsAre("c")) << "one is a list, too";
+  EXPECT_THAT(load("lit: yes\ntint: bleu\nowners: {a: b}\ngrains: [1]\n"),
+              ElementsAre(HasSubstr("w.yaml:1: lit: 'yes' is not one of: true, false"),
+                          HasSubstr("w.yaml:2: tint: 'bleu' is not one of: red, blue"),
+                          "w.yaml:3: owners: expected a list (list of texts); here is a mapping",
+                          HasSubstr("grains: expected a single value")));
+  FieldList list;
+  fields(list, widget);
+  EXPECT_EQ(list.at("lit").text(), "true");
+  EXPECT_EQ(list.at("tint").text(), "blue");
+  EXPECT_EQ(list.at("owners").text(), "c");
+  EXPECT_THROW(list.at("owners").assign_list({"d", ""}), UserError);
+}
+
 }  // namespace foretell

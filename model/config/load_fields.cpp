@@ -114,18 +114,31 @@ class FieldLoader {
 
 }  // namespace
 
+namespace {
+
+// Adds what is wrong with an item of a list where it stands.
+void read_list(const Field& field, const Node& node, Problems& problems) {
+  std::vector<std::string> texts;
+  const bool good = problems.collect([&] {
+    for (const Node& item : node.items) texts.push_back(item.as_text(field.path));
+  });
+  if (good) field.assign_list(std::move(texts));
+}
+
+}  // namespace
+
 void read_plain_value(const Field& field, const Node& node, Problems& problems) {
-  if (!node.is_scalar()) {
-    problems.add(node, field.path,
-                 fmt::format("expected a single value ({}); here is {}", field.allowed(),
-                             describe(node.kind)));
-    return;
-  }
   try {
-    field.assign(node.text);
+    if (field.is_list && node.is_list()) return read_list(field, node, problems);
+    if (node.is_scalar()) return field.assign(node.text);
   } catch (const UserError& error) {
     problems.add(node, field.path, error.what());
+    return;
   }
+  problems.add(
+      node, field.path,
+      fmt::format("expected {} ({}); here is {}", field.is_list ? "a list" : "a single value",
+                  field.allowed(), describe(node.kind)));
 }
 
 void load_fields(const Node& map, FieldList& list, const std::vector<std::string>& skip,

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <set>
 #include <utility>
 
@@ -13,6 +14,7 @@
 #include "model/base/limited_text.hpp"
 #include "model/base/names.hpp"
 #include "model/base/text.hpp"
+#include "workloads/import/hf/architecture.hpp"
 #include "workloads/import/hf/decoder_graph.hpp"
 #include "workloads/import/hf/encoder_decoder_graph.hpp"
 #include "workloads/import/hf/encoder_graph.hpp"
@@ -57,6 +59,13 @@ std::string config_in(const std::string& folder) {
                     "its config.json or an ONNX file");
   }
   return file.string();
+}
+
+// What a file of the user's beside a config.json says; null where there is none.
+std::shared_ptr<const Architecture> architecture_in(const fs::path& folder) {
+  const fs::path file = folder / kArchitectureFile;
+  if (!fs::exists(file)) return nullptr;
+  return std::make_shared<const Architecture>(load_architecture(file));
 }
 
 // Whether a user who types `given` means `name`.
@@ -230,8 +239,10 @@ ModelConfig WorkloadLibrary::read(std::string_view name) const {
   }
   if (is_config_path(name)) {
     const std::string path(name);
-    ModelConfig config = parse_model_config(read_file(path), name_of_file(path), path);
-    const fs::path beside = fs::path(path).parent_path() / kFormatFile;
+    const fs::path folder = fs::path(path).parent_path();
+    ModelConfig config =
+        parse_model_config(read_file(path), name_of_file(path), path, architecture_in(folder));
+    const fs::path beside = folder / kFormatFile;
     if (config.checkpoint.dtype.empty() && fs::is_regular_file(beside))
       read_format_file(read_file(beside.string()), beside.string(), &config);
     return config;

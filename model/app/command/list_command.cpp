@@ -21,6 +21,7 @@
 #include "reports/record/scenario.hpp"
 #include "reports/record/summary.hpp"
 #include "reports/render/si_format.hpp"
+#include "workloads/import/hf/architecture_files.hpp"
 #include "workloads/import/hf/model_config.hpp"
 #include "workloads/import/workload.hpp"
 #include "workloads/ir/operators.hpp"
@@ -157,6 +158,22 @@ Table list_metrics() {
   return table;
 }
 
+Table list_architectures() {
+  Table table;
+  table.columns = {{"model_type"}, {"file"}};
+  for (const std::string& name : supported_model_types())
+    table.rows.push_back({name, file_of_architecture(name)});
+  return table;
+}
+
+Table list_architecture_keys() {
+  Table table;
+  table.columns = {{"key"}, {"value"}, {"default"}, {"meaning", Align::kLeft, true}};
+  for (const ArchitectureKey& key : architecture_keys())
+    table.rows.push_back({key.path, key.allowed, key.otherwise, key.meaning});
+  return table;
+}
+
 Table list_workloads() {
   Table table;
   table.columns = {{"workload"}, {"architecture"}, {"published_as"}};
@@ -178,8 +195,10 @@ constexpr Listed kLists[] = {
     {"systems", "what --on takes, with devices, memory and prices", list_systems},
     {"devices", "of which systems are made", [] { return name_table("device", device_names()); }},
     {"workloads", "what --workload takes, besides files", list_workloads},
-    {"architectures", "model_type of a config.json that can be read",
-     [] { return name_table("model_type", supported_model_types()); }},
+    {"architectures",
+     "model_type of a config.json that can be read, with the file that describes it",
+     list_architectures},
+    {"architecture-keys", "of such a file", list_architecture_keys},
     {"dtypes", "what --dtype takes", list_dtypes},
     {"engines", "what --engine takes", list_engines},
     {"libraries", "what --library takes", list_libraries},

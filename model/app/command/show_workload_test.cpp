@@ -133,6 +133,18 @@ TEST(List, ArchitecturesAreThoseThatCanBeImported) {
   const json types = json::parse(run_command({"list", "architectures", "--format", "json"}).result);
   EXPECT_EQ(types.size(), supported_model_types().size());
   EXPECT_THAT(types.dump(), AllOf(HasSubstr("modernbert"), HasSubstr("siglip")));
+  EXPECT_THAT(types.dump(), HasSubstr("architectures/mixtral.yaml")) << "a file to start from";
+  const std::string keys = run_command({"list", "architecture-keys"}).result;
+  EXPECT_THAT(keys, AllOf(HasSubstr("sizes.hidden"), HasSubstr("experts.fields.count"),
+                          HasSubstr("num_experts_per_tok")));
+}
+
+TEST(Show, ANetworkThatAFileBesideItDescribes) {
+  const std::string folder = std::string(FORETELL_SOURCE_DIR) + "/workloads/examples/";
+  const CommandResult result = run_command({"show", folder + "own-architecture"});
+  EXPECT_EQ(result.code, kSuccess) << result.messages;
+  EXPECT_THAT(result.result, HasSubstr("(foo)"));
+  EXPECT_THAT(result.result, HasSubstr("decoder.2.ffn"));
 }
 
 TEST(List, FactorsAreThoseOfAllFamilies) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -17,9 +18,9 @@ struct HeadName {
 };
 
 struct ModelType {
-  std::string_view model_type;    // "bert"
-  std::string_view class_prefix;  // "Bert"
-  std::vector<HeadName> heads;    // the first is the plain model; none: generates, whatever it says
+  std::string model_type;       // "bert"
+  std::string class_prefix;     // "Bert"; "": no class is known
+  std::vector<HeadName> heads;  // the first is the plain model; none: generates, whatever it says
   std::function<void(JsonFields& fields, ModelConfig* config)> read;
   bool tied_embeddings;  // when tie_word_embeddings is not stated
 };
@@ -37,12 +38,11 @@ inline constexpr std::int64_t kMaxFrames = 1 << 14;
 // encoder_config.cpp: BERT, RoBERTa, CamemBERT, XLM-RoBERTa, DistilBERT, ALBERT, ELECTRA,
 // ModernBERT.
 std::vector<ModelType> encoder_model_types();
-// decoder_config.cpp: GPT-2, GPT-J, GPT-NeoX, OPT, BLOOM, Llama, Mistral, Mixtral, Qwen2, Qwen3.
+// decoder_config.cpp: GPT-2, GPT-J, GPT-NeoX, OPT, BLOOM, Llama, Mistral, Qwen2, Qwen3.
 std::vector<ModelType> decoder_model_types();
-// Decoders of layers that differ (decoder_parts.hpp), by what their layers have: networks_plain.cpp
-// (a table of those that differ from Llama in a few properties), networks_dense.cpp,
-// networks_experts.cpp, networks_grouped.cpp, networks_latent.cpp, networks_linear.cpp,
-// networks_scans.cpp.
+// Decoders of layers that differ (decoder_parts.hpp) and that no file describes (architecture.hpp),
+// by what their layers have: networks_plain.cpp, networks_dense.cpp, networks_experts.cpp,
+// networks_grouped.cpp, networks_latent.cpp, networks_linear.cpp, networks_scans.cpp.
 std::vector<ModelType> plain_network_types();
 std::vector<ModelType> grouped_network_types();
 std::vector<ModelType> scan_network_types();

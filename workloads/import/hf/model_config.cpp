@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
+#include "workloads/import/hf/architecture.hpp"
 #include "workloads/import/hf/config_readers.hpp"
 #include "workloads/import/hf/parts_reader.hpp"
 #include "workloads/import/hf/plain_fields.hpp"
@@ -15,6 +17,10 @@
 namespace foretell {
 namespace {
 
+constexpr const char* kDescribeIt =
+    "; an architecture.yaml beside it can describe one of known parts; start from one in that list";
+
+// Those with a reader in C++; the others are described as data.
 const std::vector<ModelType>& model_types() {
   static const std::vector<ModelType> kTypes = [] {
     std::vector<ModelType> all = encoder_model_types();
@@ -49,32 +55,45 @@ constexpr std::array<ActivationName, 9> kActivations{{{"gelu", Activation::kGelu
                                                       {"tanh", Activation::kTanh}}};
 
 // The class whose name starts with the longest prefix: "XLMRobertaModel" is no "RobertaModel".
-const ModelType* type_of_architecture(const std::string& architecture) {
+const ModelType* type_of_architecture(const std::string& architecture,
+                                      const std::vector<ModelType>& types) {
   const ModelType* best = nullptr;
-  for (const ModelType& type : model_types()) {
+  for (const ModelType& type : types) {
     if (!starts_with(architecture, type.class_prefix)) continue;
     if (best == nullptr || type.class_prefix.size() > best->class_prefix.size()) best = &type;
   }
   return best;
 }
 
-// "qwen3_vl_text" is the text part of "qwen3_vl".
-const ModelType* find_type(std::string_view name) {
+std::vector<ModelType> all_model_types() {
+  std::vector<ModelType> types = model_types();
+  for (const std::string& name : described_architectures())
+    types.push_back(type_of(load_architecture(file_of_architecture(name))));
+  return types;
+}
+
+// "qwen3_vl_text" is the text part of "qwen3_vl". `own`: of the user's; null: none.
+std::optional<ModelType> find_type(std::string_view name, const Architecture* own = nullptr) {
   constexpr std::string_view kText = "_text";
   for (const ModelType& type : model_types()) {
-    if (type.model_type == name) return &type;
+    if (type.model_type == name) return type;
   }
-  return ends_with(name, kText) ? find_type(name.substr(0, name.size() - kText.size())) : nullptr;
+  const std::string file = file_of_architecture(name);
+  if (!file.empty()) return type_of(load_architecture(file));
+  if (own != nullptr && own->model_type == name) return type_of(*own);
+  if (!ends_with(name, kText)) return std::nullopt;
+  return find_type(name.substr(0, name.size() - kText.size()), own);
 }
 
 // Exactly this class of decoders: "DeepseekV4ForCausalLM".
-const ModelType* type_of_decoder(const std::string& architecture) {
-  for (const ModelType& type : model_types()) {
+std::optional<ModelType> type_of_decoder(const std::string& architecture) {
+  if (architecture.empty()) return std::nullopt;
+  for (const ModelType& type : all_model_types()) {
     if (!type.heads.empty() || !starts_with(architecture, type.class_prefix)) continue;
     const std::string rest = architecture.substr(type.class_prefix.size());
-    if (rest == "ForCausalLM" || rest == "ForConditionalGeneration") return &type;
+    if (rest == "ForCausalLM" || rest == "ForConditionalGeneration") return type;
   }
-  return nullptr;
+  return std::nullopt;
 }
 
 // Refuses architectures of which it is known what they need beyond what can be built.
@@ -86,28 +105,30 @@ void check_missing(const std::string& name, const std::string& file) {
                   "; `foretell list architectures` shows all that can be imported");
 }
 
-const ModelType& choose_type(JsonFields& fields, const std::string& file,
-                             const std::string& architecture) {
+ModelType choose_type(JsonFields& fields, const ModelConfig& config) {
+  const std::string& file = config.file;
+  const std::string& architecture = config.architecture;
   const std::string all = "; `foretell list architectures` shows all that can be imported";
   if (!fields.has("model_type")) {
-    const ModelType* type = type_of_architecture(architecture);
+    const std::vector<ModelType> types = all_model_types();
+    const ModelType* type = type_of_architecture(architecture, types);
     if (type != nullptr) return *type;
     throw UserError(file + ": model_type: is missing" + all);
   }
   const std::string name = fields.text("model_type");
   fields.check();
-  if (const ModelType* type = find_type(name)) {
+  if (const std::optional<ModelType> type = find_type(name, config.own_architecture.get())) {
     // "JinaBertModel" of "bert": a network of its own with the model_type of what it began as.
-    const ModelType* own = type_of_architecture(architecture);
+    const ModelType* own = type_of_architecture(architecture, model_types());
     const bool is_variant = own != nullptr && own->class_prefix != type->class_prefix &&
-                            own->class_prefix == "Jina" + std::string(type->class_prefix);
+                            own->class_prefix == "Jina" + type->class_prefix;
     return is_variant ? *own : *type;
   }
-  if (const ModelType* type = type_of_decoder(architecture)) return *type;
+  if (const std::optional<ModelType> type = type_of_decoder(architecture)) return *type;
   check_missing(name, file);
   const std::string nearest = nearest_name(name, supported_model_types());
   throw UserError(file + ": model_type: architecture '" + name + "' cannot be imported" +
-                  (nearest.empty() ? "" : "; nearest is '" + nearest + "'") + all);
+                  (nearest.empty() ? "" : "; nearest is '" + nearest + "'") + all + kDescribeIt);
 }
 
 // Classes of decoders differ from release to release; those that generate no tokens are refused.
@@ -127,12 +148,12 @@ Head choose_head(JsonFields& fields, const ModelType& type, const std::string& a
   if (architecture.empty()) return type.heads.front().head;
   std::vector<std::string> supported;
   for (const HeadName& head : type.heads) {
-    supported.push_back(std::string(type.class_prefix) + std::string(head.suffix));
+    supported.push_back(type.class_prefix + std::string(head.suffix));
     if (supported.back() == architecture) return head.head;
   }
-  fields.problem("architectures",
-                 "'" + architecture + "' cannot be imported; supported with model_type '" +
-                     std::string(type.model_type) + "' are: " + join(supported, ", "));
+  fields.problem("architectures", "'" + architecture +
+                                      "' cannot be imported; supported with model_type '" +
+                                      type.model_type + "' are: " + join(supported, ", "));
   return type.heads.front().head;
 }
 
@@ -217,35 +238,42 @@ std::string_view text_field(const JsonFields& fields) {
 
 // A decoder of another kind than the network around it, which cannot say how to read it.
 void check_text_type(const JsonFields& inner, const std::string& outer, std::string_view place,
-                     const std::string& file) {
+                     const ModelConfig& config) {
   JsonFields copy = inner;
   const std::string name = inner.is_text("model_type") ? copy.text("model_type") : "";
-  if (name.empty() || starts_with(name, outer) || find_type(outer) == nullptr) return;
+  const Architecture* own = config.own_architecture.get();
+  if (name.empty() || starts_with(name, outer) || !find_type(outer, own)) return;
   const std::string part = missing_part(name);
   const std::string nearest = nearest_name(name, supported_model_types());
-  throw UserError(file + ": " + std::string(place) + ": model_type: architecture '" + name +
+  throw UserError(config.file + ": " + std::string(place) + ": model_type: architecture '" + name +
                   "' cannot be imported" + (part.empty() ? "" : "; missing is " + part) +
                   (nearest.empty() ? "" : "; nearest is '" + nearest + "'") +
                   "; `foretell list architectures` shows all that can be imported");
 }
 
+// Readers of decoders alone, and of the same beside a tower, whose files may leave sizes out.
+constexpr std::array<std::array<std::string_view, 2>, 4> kBesideTowers{
+    {{"llama", "llama_in_parts"},
+     {"mistral", "mistral_in_parts"},
+     {"qwen2", "qwen2_in_parts"},
+     {"qwen3", "qwen3_vl"}}};
+
 // A decoder whose fields stand in `text_config`, with what stands around them.
 void read_nested(JsonFields& fields, ModelConfig* config) {
   const std::string outer = fields.is_text("model_type") ? fields.text("model_type") : "";
-  if (find_type(outer) == nullptr) check_missing(outer, config->file);
+  const Architecture* own = config->own_architecture.get();
+  if (!find_type(outer, own)) check_missing(outer, config->file);
   JsonFields inner = fields.inside(text_field(fields));
-  const ModelType* type =
-      inner.is_text("model_type") ? find_type(inner.text("model_type")) : nullptr;
-  const bool is_llama = type != nullptr && type->model_type == "llama";
-  if (is_llama) type = find_type("llama_in_parts");
-  if (type != nullptr && type->model_type == "mistral") type = find_type("mistral_in_parts");
-  if (type != nullptr && type->model_type == "qwen2") type = find_type("qwen2_in_parts");
-  if (type != nullptr && type->model_type == "qwen3") type = find_type("qwen3_vl");
-  if (type == nullptr) {
-    check_text_type(inner, outer, text_field(fields), config->file);
-    type = &choose_type(fields, config->file, config->architecture);
+  std::optional<ModelType> type;
+  if (inner.is_text("model_type")) type = find_type(inner.text("model_type"), own);
+  for (const auto& [alone, beside] : kBesideTowers) {
+    if (type && type->model_type == alone) type = find_type(beside);
   }
-  config->model_type = fields.text_or("model_type", std::string(type->model_type));
+  if (!type) {
+    check_text_type(inner, outer, text_field(fields), *config);
+    type = choose_type(fields, *config);
+  }
+  config->model_type = fields.text_or("model_type", type->model_type);
   config->architecture =
       inner.texts("architectures").empty() ? "" : inner.texts("architectures").front();
   if (!type->heads.empty()) config->architecture.clear();
@@ -265,9 +293,9 @@ void read_nested(JsonFields& fields, ModelConfig* config) {
 // A decoder, or one beside a tower, in the place of the whole.
 void read_whole(JsonFields& fields, ModelConfig* config) {
   if (!text_field(fields).empty() && !has_two_towers(fields)) return read_nested(fields, config);
-  const ModelType& type = choose_type(fields, config->file, config->architecture);
+  const ModelType type = choose_type(fields, *config);
   read_as(type, fields, config);
-  config->model_type = std::string(type.model_type);
+  config->model_type = type.model_type;
   if (config->family == Family::kDecoder) read_vision_tower(fields, config);
 }
 
@@ -282,6 +310,29 @@ void read_retriever(JsonFields& fields, ModelConfig* config) {
                           " columns for each token is left out");
   fields.take_problems(inner);
   note_unread(inner, config);
+}
+
+// An architecture of the user's is that of the network or of its decoder, and no other has its
+// name.
+void check_own(const Architecture& own, const JsonFields& fields, const std::string& file) {
+  const std::string where = own.where + ": model_type: '" + own.model_type + "'";
+  if (find_type(own.model_type)) {
+    throw UserError(where +
+                    " can be imported without this file, and is: remove the file, or give another "
+                    "model_type here and in " +
+                    file);
+  }
+  JsonFields copy = fields;
+  std::vector<std::string> names;
+  if (copy.is_text("model_type")) names.push_back(copy.text("model_type"));
+  if (!text_field(copy).empty()) {
+    JsonFields inner = copy.inside(text_field(copy));
+    if (inner.is_text("model_type")) names.push_back(inner.text("model_type"));
+  }
+  for (std::string& name : names) name = "'" + name + "'";
+  if (std::find(names.begin(), names.end(), "'" + own.model_type + "'") != names.end()) return;
+  throw UserError(where + " is not that of " + file + ", which has " +
+                  (names.empty() ? "none" : join(names, " and ")) + "; state the same in both");
 }
 
 // A network that hears, sees and speaks: the decoder that writes text is what is read.
@@ -318,19 +369,24 @@ Activation read_activation(JsonFields& fields, std::string_view key) {
 
 std::vector<std::string> supported_model_types() {
   std::vector<std::string> names;
-  for (const ModelType& type : model_types()) {
+  for (const ModelType& type : model_types()) names.push_back(type.model_type);
+  for (const std::string& name : described_architectures()) {
     // Readers of decoders beside a tower, which no file names.
-    if (!ends_with(type.model_type, "_in_parts")) names.emplace_back(type.model_type);
+    if (!ends_with(name, "_in_parts")) names.push_back(name);
   }
+  std::sort(names.begin(), names.end());
   return names;
 }
 
 ModelConfig parse_model_config(const std::string& text, const std::string& name,
-                               const std::string& file) {
+                               const std::string& file,
+                               std::shared_ptr<const Architecture> own_architecture) {
   JsonFields fields(text, file);
   ModelConfig config;
   config.name = name;
   config.file = file;
+  config.own_architecture = std::move(own_architecture);
+  if (config.own_architecture != nullptr) check_own(*config.own_architecture, fields, file);
   if (fields.has("published_as")) config.published_as = fields.text("published_as");
   config.also_called = fields.texts("also_called");
   const std::vector<std::string> architectures = fields.texts("architectures");

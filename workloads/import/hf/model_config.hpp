@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -189,6 +190,8 @@ struct PipelinePart {
   bool one_by_one = false;   // these are calls one after the other, no batch twice as large
 };
 
+struct Architecture;
+
 struct ModelConfig {
   std::string name;          // "bert-large-uncased"
   std::string file;          // where it was read from
@@ -266,6 +269,7 @@ struct ModelConfig {
   // Decoders whose layers differ or that are made of more than the fields above say; else empty.
   DecoderParts parts_of_decoder;
   CheckpointFormat checkpoint;
+  std::shared_ptr<const Architecture> own_architecture;  // of the user's; null: none
   std::vector<std::string> notes;  // what a reader should know of how the file was understood
 
   // Networks in ONNX files.
@@ -275,14 +279,16 @@ struct ModelConfig {
 
 // Reads one config.json. `name` is what the network is called in reports, `file` stands in
 // messages. UserError lists everything that is wrong with it: syntax, unsupported architecture,
-// missing, contradictory and out-of-range fields.
+// missing, contradictory and out-of-range fields. `own_architecture` is one of the user's, by
+// whose rules a network of its model_type is read (architecture.hpp).
 ModelConfig parse_model_config(const std::string& text, const std::string& name,
-                               const std::string& file);
+                               const std::string& file,
+                               std::shared_ptr<const Architecture> own_architecture = nullptr);
 
 // Adds the formats of weights that a file beside config.json states (hf_quant_config.json).
 void read_format_file(const std::string& text, const std::string& file, ModelConfig* config);
 
-// The values of model_type that can be imported.
+// The values of model_type that can be imported, sorted.
 std::vector<std::string> supported_model_types();
 
 std::string_view to_string(Activation activation);

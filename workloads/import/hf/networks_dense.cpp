@@ -6,15 +6,6 @@
 namespace foretell {
 namespace {
 
-bool every_other(std::int64_t layer, std::int64_t pattern) { return layer % pattern == 0; }
-bool never(std::int64_t /*layer*/, std::int64_t /*pattern*/) { return false; }
-
-void read_phi3(JsonFields& fields, ModelConfig* config) {
-  PartsReader reader(fields, config, {3072, 32, 32, 0, 0, 8192, 32064, 4096});
-  reader.read_rotation();
-  reader.read_windows(every_layer, 1);
-}
-
 // In all but every n-th layer, one in `stride` of the blocks before the last few is seen.
 void read_blocks_of_keys(PartsReader& reader) {
   JsonFields& fields = reader.fields();
@@ -46,21 +37,6 @@ void read_phi3small(JsonFields& fields, ModelConfig* config) {
   reader.note(
       "attention over blocks of keys is timed as that to a window of as many; single tokens read "
       "the blocks of all heads that share keys");
-}
-
-void read_gemma2(JsonFields& fields, ModelConfig* config) {
-  PartsReader reader(fields, config, {2304, 26, 8, 4, 256, 9216, 256000, 8192});
-  reader.set_form(LayerForm::kSandwich);
-  reader.read_rotation();
-  reader.read_windows(every_other, 2, 4096);
-}
-
-void read_gemma3(JsonFields& fields, ModelConfig* config) {
-  PartsReader reader(fields, config, {2304, 26, 8, 4, 256, 9216, 262208, 131072});
-  reader.set_form(LayerForm::kSandwich);
-  reader.norm_heads();
-  reader.read_rotation();
-  reader.read_windows(all_but_last, fields.size_or("sliding_window_pattern", kMaxLayers, 6), 4096);
 }
 
 // Layers at the end that read the cache of earlier ones; their feed-forward network may be wider.
@@ -197,114 +173,6 @@ void read_mllama(JsonFields& fields, ModelConfig* config) {
       "the tower take memory");
 }
 
-void read_olmo(JsonFields& fields, ModelConfig* config) {
-  PartsReader reader(fields, config, {4096, 32, 32, 0, 0, 11008, 50304, 2048});
-  reader.use_layer_norm();
-  config->parts_of_decoder.norm_weights = false;
-  reader.read_rotation();
-}
-
-void read_olmo2(JsonFields& fields, ModelConfig* config) {
-  PartsReader reader(fields, config, {4096, 32, 32, 0, 0, 11008, 50304, 2048});
-  reader.set_form(LayerForm::kPostNorm);
-  reader.norm_heads(HeadNorm::kWhole);
-  reader.read_rotation();
-}
-
-void read_olmo3(JsonFields& fields, ModelConfig* config) {
-  read_olmo2(fields, config);
-  ModelConfig copy = *config;
-  PartsReader reader(fields, &copy, {4096, 32, 32, 0, 0, 11008, 50304, 2048});
-  reader.read_windows(all_but_last, 4, 4096);
-  for (std::size_t i = 0; i < reader.layers().size(); ++i)
-    config->parts_of_decoder.layers[i].mixer.window = reader.layer(i).mixer.window;
-}
-
-// Gemma 2 without norms after the parts of a layer.
-void read_vaultgemma(JsonFields& fields, ModelConfig* config) {
-  PartsReader reader(fields, config, {1152, 26, 4, 4, 256, 6912, 256000, 1024});
-  reader.read_rotation();
-  reader.read_windows(every_other, 2, 512);
-}
-
-void read_granite(JsonFields& fields, ModelConfig* config) {
-  PartsReader reader(fields, config, {4096, 32, 32, 0, 0, 11008, 32000, 2048});
-  reader.read_rotation();
-}
-
-void read_cohere(JsonFields& fields, ModelConfig* config) {
-  PartsReader reader(fields, config, {8192, 40, 64, 0, 0, 22528, 256000, 8192});
-  reader.use_layer_norm();
-  reader.set_form(LayerForm::kParallel);
-  if (fields.flag_or("use_qk_norm", false)) reader.norm_heads();
-  reader.read_rotation();
-  // What it was trained for, which is longer than the table of its class.
-  config->max_seq_len = fields.size_or("model_max_length", kMaxPositions, config->max_seq_len);
-}
-
-void read_cohere2(JsonFields& fields, ModelConfig* config) {
-  PartsReader reader(fields, config, {8192, 40, 64, 0, 0, 22528, 256000, 8192});
-  reader.use_layer_norm();
-  reader.set_form(LayerForm::kParallel);
-  reader.read_rotation();
-  reader.read_windows(all_but_last, fields.size_or("sliding_window_pattern", kMaxLayers, 4), 4096);
-}
-
-void read_ministral(JsonFields& fields, ModelConfig* config) {
-  PartsReader reader(fields, config, {4096, 32, 32, 8, 0, 14336, 32000, 131072});
-  reader.read_rotation();
-  reader.read_windows(never, 1);
-}
-
-// Keys of queries have biases, the output projection has none.
-void bias_of_projections(PartsReader& reader, bool biased) {
-  for (LayerPart& part : reader.layers()) {
-    part.mixer.qkv_bias = biased;
-    part.mixer.output_bias = false;
-  }
-}
-
-void read_mimo(JsonFields& fields, ModelConfig* config) {
-  PartsReader reader(fields, config);
-  bias_of_projections(reader, fields.flag_or("attention_bias", true));
-  reader.read_rotation();
-  if (fields.flag_or("use_sliding_window", false)) reader.read_windows(every_layer, 1);
-  reader.draft_layers({"num_nextn_predict_layers"});
-}
-
-void read_qwen2_vl(JsonFields& fields, ModelConfig* config) {
-  PartsReader reader(fields, config, {8192, 80, 64, 8, 0, 29568, 152064, 32768});
-  bias_of_projections(reader, true);
-  reader.read_rotation();
-}
-
-// Qwen2 beside a tower, whose files may leave sizes out.
-void read_qwen2_in_parts(JsonFields& fields, ModelConfig* config) {
-  PartsReader reader(fields, config, {4096, 32, 32, 32, 0, 22016, 151936, 32768});
-  bias_of_projections(reader, true);
-  reader.read_rotation();
-}
-
-// The decoder of a network that hears, sees and speaks: its files state all sizes.
-void read_qwen2_omni(JsonFields& fields, ModelConfig* config) {
-  PartsReader reader(fields, config);
-  bias_of_projections(reader, true);
-  reader.read_rotation();
-}
-
-void read_qwen3_vl(JsonFields& fields, ModelConfig* config) {
-  PartsReader reader(fields, config, {4096, 32, 32, 32, 128, 22016, 151936, 128000});
-  reader.norm_heads();
-  reader.read_rotation();
-}
-
-void read_glm4(JsonFields& fields, ModelConfig* config) {
-  PartsReader reader(fields, config, {4096, 40, 32, 2, 128, 13696, 151552, 131072});
-  reader.set_form(LayerForm::kSandwich);
-  bias_of_projections(reader, fields.flag_or("attention_bias", false));
-  reader.read_rotation(0.5);
-}
-
 // The attention of one block of a network that was searched for: heads, nothing, or one matrix.
 void read_searched_attention(JsonFields& block, MixerPart* mixer) {
   if (block.flag_or("replace_with_linear", false)) {
@@ -368,32 +236,10 @@ void read_nemotron_nas(JsonFields& fields, ModelConfig* config) {
 
 std::vector<ModelType> dense_network_types() {
   return {
-      {"phi3", "Phi3", {}, read_phi3, false},
       {"phi3small", "Phi3Small", {}, read_phi3small, true},
-      {"gemma2", "Gemma2", {}, read_gemma2, true},
-      {"gemma3", "Gemma3", {}, read_gemma3, true},
       {"gemma4", "Gemma4", {}, read_gemma4, true},
       {"gemma3n", "Gemma3n", {}, read_gemma3n, true},
       {"mllama", "Mllama", {}, read_mllama, false},
-      {"vaultgemma", "VaultGemma", {}, read_vaultgemma, true},
-      {"olmo", "Olmo", {}, read_olmo, false},
-      {"olmo2", "Olmo2", {}, read_olmo2, false},
-      {"olmo3", "Olmo3", {}, read_olmo3, false},
-      {"granite", "Granite", {}, read_granite, false},
-      {"cohere", "Cohere", {}, read_cohere, true},
-      {"cohere2", "Cohere2", {}, read_cohere2, true},
-      {"ministral", "Ministral", {}, read_ministral, false},
-      {"ministral3", "Ministral3", {}, read_ministral, false},
-      {"mistral3", "Mistral3", {}, read_ministral, false},
-      {"mimo", "MiMo", {}, read_mimo, false},
-      {"qwen2_vl", "Qwen2VL", {}, read_qwen2_vl, false},
-      {"qwen2_5_vl", "Qwen2_5_VL", {}, read_qwen2_vl, false},
-      {"dots_ocr", "DotsOCR", {}, read_qwen2_in_parts, false},
-      {"qwen2_in_parts", "Qwen2InParts", {}, read_qwen2_in_parts, false},
-      {"qwen2_5_omni", "Qwen2_5Omni", {}, read_qwen2_omni, false},
-      {"qwen3_vl", "Qwen3VL", {}, read_qwen3_vl, false},
-      {"glm4", "Glm4", {}, read_glm4, false},
-      {"glm4v", "Glm4v", {}, read_glm4, false},
       {"nemotron-nas", "DeciLM", {}, read_nemotron_nas, false},
   };
 }

@@ -9,103 +9,7 @@
 namespace foretell {
 namespace {
 
-bool is_even(std::int64_t layer, std::int64_t /*pattern*/) { return layer % 2 == 0; }
 bool no_layer(std::int64_t /*layer*/, std::int64_t /*pattern*/) { return false; }
-
-void read_mixtral(JsonFields& fields, ModelConfig* config) {
-  PartsReader reader(fields, config, {4096, 32, 32, 8, 0, 14336, 32000, 131072});
-  reader.read_rotation();
-  const bool slides = fields.has("sliding_window") &&
-                      fields.count_or("sliding_window", kMaxPositions, 0) < config->max_seq_len;
-  if (slides) reader.read_windows(every_layer, 1);
-  reader.spread_experts(
-      reader.experts({{"num_local_experts"}, {"num_experts_per_tok"}, {"intermediate_size"}}),
-      reader.sparse_from(0, 1));
-}
-
-void read_qwen2_moe(JsonFields& fields, ModelConfig* config) {
-  PartsReader reader(fields, config, {2048, 24, 16, 16, 0, 5632, 151936, 32768});
-  for (LayerPart& part : reader.layers()) {
-    part.mixer.qkv_bias = fields.flag_or("qkv_bias", true);
-    part.mixer.output_bias = false;
-  }
-  reader.read_rotation();
-  FeedForwardPart part = reader.experts(
-      {{"num_experts"}, {"num_experts_per_tok"}, {"moe_intermediate_size"}, 60, 4, 1408});
-  part.shared_intermediate = fields.count_or("shared_expert_intermediate_size", kMaxWidth, 5632);
-  part.shared_gate = part.shared_intermediate > 0;
-  reader.spread_experts(part, reader.sparse_by_step());
-}
-
-void read_qwen3_moe(JsonFields& fields, ModelConfig* config) {
-  PartsReader reader(fields, config, {2048, 24, 32, 4, 128, 6144, 151936, 32768});
-  reader.norm_heads();
-  reader.read_rotation();
-  if (fields.flag_or("use_sliding_window", false)) reader.read_windows(every_layer, 1);
-  reader.spread_experts(reader.experts({{"num_experts", "num_local_experts"},
-                                        {"num_experts_per_tok"},
-                                        {"moe_intermediate_size"},
-                                        128,
-                                        8,
-                                        768}),
-                        reader.sparse_by_step());
-}
-
-// As above in a network that hears, sees and speaks: its files state all sizes.
-void read_qwen3_omni(JsonFields& fields, ModelConfig* config) {
-  fields.size("hidden_size", kMaxWidth);
-  fields.size("num_hidden_layers", kMaxLayers);
-  fields.check();
-  read_qwen3_moe(fields, config);
-}
-
-void read_olmoe(JsonFields& fields, ModelConfig* config) {
-  PartsReader reader(fields, config, {2048, 16, 16, 16, 0, 2048, 50304, 4096});
-  reader.norm_heads(HeadNorm::kWhole);
-  reader.read_rotation();
-  reader.spread_experts(
-      reader.experts({{"num_experts"}, {"num_experts_per_tok"}, {"intermediate_size"}, 64, 8, 0}),
-      reader.sparse_from(0, 1));
-}
-
-// OLMo 2's layers with experts.
-void read_flex_olmo(JsonFields& fields, ModelConfig* config) {
-  PartsReader reader(fields, config, {4096, 32, 32, 0, 0, 11008, 100352, 4096});
-  reader.norm_heads(HeadNorm::kWhole);
-  reader.set_form(LayerForm::kPostNorm);
-  reader.read_rotation();
-  reader.spread_experts(
-      reader.experts({{"num_experts"}, {"num_experts_per_tok"}, {"intermediate_size"}, 7, 5, 0}),
-      reader.sparse_from(0, 1));
-}
-
-void read_granite_moe(JsonFields& fields, ModelConfig* config) {
-  PartsReader reader(fields, config, {4096, 32, 32, 0, 0, 11008, 32000, 2048});
-  reader.read_rotation();
-  FeedForwardPart part = reader.experts(
-      {{"num_local_experts"}, {"num_experts_per_tok"}, {"intermediate_size"}, 8, 2, 0});
-  part.shared_intermediate = fields.count_or("shared_intermediate_size", kMaxWidth, 0);
-  reader.spread_experts(part, reader.sparse_from(0, 1));
-}
-
-void read_gpt_oss(JsonFields& fields, ModelConfig* config) {
-  PartsReader reader(fields, config, {2880, 36, 64, 8, 64, 2880, 201088, 131072});
-  const bool biased = fields.flag_or("attention_bias", true);
-  for (LayerPart& part : reader.layers()) {
-    part.mixer.sinks = true;
-    part.mixer.qkv_bias = part.mixer.output_bias = biased;
-  }
-  reader.read_rotation();
-  reader.read_windows(is_even, 2, 128);
-  FeedForwardPart part = reader.experts({{"num_local_experts", "num_experts"},
-                                         {"num_experts_per_tok", "experts_per_token"},
-                                         {"intermediate_size"},
-                                         128,
-                                         4,
-                                         2880});
-  part.bias = true;
-  reader.spread_experts(part, reader.sparse_from(0, 1));
-}
 
 // Layers without rotation see everything, the others the chunk that they are in.
 void read_llama4_layers(PartsReader& reader) {
@@ -371,36 +275,10 @@ void read_jetmoe(JsonFields& fields, ModelConfig* config) {
   reader.spread_experts(part, reader.sparse_from(0, 1));
 }
 
-void read_glm4_moe(JsonFields& fields, ModelConfig* config) {
-  PartsReader reader(fields, config, {4096, 46, 96, 8, 128, 10944, 151552, 131072});
-  for (LayerPart& part : reader.layers()) part.mixer.output_bias = false;
-  if (fields.flag_or("use_qk_norm", false)) reader.norm_heads();
-  reader.read_rotation(0.5);
-  FeedForwardPart part = reader.experts(
-      {{"n_routed_experts"}, {"num_experts_per_tok"}, {"moe_intermediate_size"}, 128, 8, 1408});
-  part.router.function = "sigmoid";
-  part.router.bias = true;
-  reader.read_groups(&part.router);
-  part.shared_intermediate =
-      fields.count_or("n_shared_experts", kMaxLayers, 1) * part.expert_intermediate;
-  reader.spread_experts(
-      part, reader.sparse_from(fields.count_or("first_k_dense_replace", kMaxLayers, 1), 1));
-  reader.draft_layers({"num_nextn_predict_layers"});
-}
-
 }  // namespace
 
 std::vector<ModelType> expert_network_types() {
   return {
-      {"mixtral", "Mixtral", {}, read_mixtral, false},
-      {"qwen2_moe", "Qwen2Moe", {}, read_qwen2_moe, false},
-      {"qwen3_moe", "Qwen3Moe", {}, read_qwen3_moe, false},
-      {"qwen3_vl_moe", "Qwen3VLMoe", {}, read_qwen3_moe, false},
-      {"qwen3_omni_moe", "Qwen3OmniMoe", {}, read_qwen3_omni, false},
-      {"olmoe", "Olmoe", {}, read_olmoe, false},
-      {"flex_olmo", "FlexOlmo", {}, read_flex_olmo, false},
-      {"granitemoe", "GraniteMoe", {}, read_granite_moe, false},
-      {"gpt_oss", "GptOss", {}, read_gpt_oss, false},
       {"llama4", "Llama4", {}, read_llama4, false},
       {"minimax_m2", "MiniMaxM2", {}, read_minimax_m2, false},
       {"minimax_m3", "MiniMaxM3", {}, read_minimax_m3, false},
@@ -411,9 +289,6 @@ std::vector<ModelType> expert_network_types() {
       {"step3p5", "Step3p5", {}, read_step, false},
       {"step3p7", "Step3p7", {}, read_step, false},
       {"jetmoe", "JetMoe", {}, read_jetmoe, true},
-      {"glm4_moe", "Glm4Moe", {}, read_glm4_moe, false},
-      {"glm4v_moe", "Glm4vMoe", {}, read_glm4_moe, false},
-      {"solar_open", "SolarOpen", {}, read_glm4_moe, false},
   };
 }
 

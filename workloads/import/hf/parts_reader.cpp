@@ -11,16 +11,6 @@
 namespace foretell {
 namespace {
 
-// Names of gates and functions; all cost an exponential or less per element.
-const std::vector<std::string>& known_functions() {
-  static const std::vector<std::string> kNames = {
-      "silu",       "swish",      "gelu",        "gelu_new", "gelu_fast", "gelu_pytorch_tanh",
-      "quick_gelu", "relu",       "relu2",       "sqrelu",   "tanh",      "sigmoid",
-      "swigluoai",  "swiglu_oai", "swiglu_step", "situ",     "swiglu",    "gegelu",
-      "xielu",      "gelu_10"};
-  return kNames;
-}
-
 constexpr const char* kFull = "full_attention";
 constexpr const char* kSliding = "sliding_attention";
 
@@ -69,6 +59,20 @@ void for_each_rotation(
 }
 
 }  // namespace
+
+const std::vector<std::string>& activation_functions() {
+  static const std::vector<std::string> kNames = {
+      "silu",       "swish",      "gelu",        "gelu_new", "gelu_fast", "gelu_pytorch_tanh",
+      "quick_gelu", "relu",       "relu2",       "sqrelu",   "tanh",      "sigmoid",
+      "swigluoai",  "swiglu_oai", "swiglu_step", "situ",     "swiglu",    "gegelu",
+      "xielu",      "gelu_10"};
+  return kNames;
+}
+
+const std::vector<std::string>& router_functions() {
+  static const std::vector<std::string> kNames = {"softmax", "sigmoid", "sqrtsoftplus"};
+  return kNames;
+}
 
 void check_rotation_kind(JsonFields& fields) {
   for_each_rotation(fields, [](JsonFields&, const std::string&) {});
@@ -142,7 +146,7 @@ std::string PartsReader::activation(const std::vector<std::string_view>& spellin
   for (const std::string_view key : spellings) {
     if (!fields_.has(key)) continue;
     const std::string name = fields_.text(key);
-    const std::vector<std::string>& known = known_functions();
+    const std::vector<std::string>& known = activation_functions();
     if (!name.empty() && std::find(known.begin(), known.end(), name) == known.end())
       fields_.problem(key, unknown_name("activation function", name, known).what());
     return name;
@@ -351,7 +355,7 @@ void PartsReader::read_groups(RouterPart* router) {
     router->bias = true;
     function = router->function;
   }
-  const std::vector<std::string> known = {"softmax", "sigmoid", "sqrtsoftplus"};
+  const std::vector<std::string>& known = router_functions();
   if (std::find(known.begin(), known.end(), function) == known.end()) {
     fields_.problem("scoring_func", unknown_name("kind of router", function, known).what());
   } else {

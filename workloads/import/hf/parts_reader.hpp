@@ -21,7 +21,13 @@ struct SizeDefaults {
   std::int64_t intermediate = 0;
   std::int64_t vocab = 0;
   std::int64_t positions = 0;
+  std::int64_t expansion = 0;  // intermediate / hidden where nothing states the former
 };
+
+// Names of gates and functions; all cost an exponential or less per element.
+const std::vector<std::string>& activation_functions();
+// How scores of a router become weights.
+const std::vector<std::string>& router_functions();
 
 class PartsReader {
  public:
