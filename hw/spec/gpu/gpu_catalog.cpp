@@ -142,6 +142,10 @@ void check_gpu(const GpuSystemSpec& spec, std::string_view where, Problems& prob
   if (device.matrix_rate.empty() && device.vector_rate.empty()) {
     problems.add(where, "device.matrix_rate", "names no data type, nor does device.vector_rate");
   }
+  if (spec.devices % spec.nodes != 0) {
+    problems.add(where, "system.devices",
+                 fmt::format("{} GPUs do not divide into {} nodes", spec.devices, spec.nodes));
+  }
   if (spec.devices > 1 && spec.interconnect == "none") {
     problems.add(where, "system.interconnect", "several GPUs need one: nvlink or pcie");
   }
@@ -346,6 +350,8 @@ LoadedGpuSystem GpuCatalog::load(std::string_view system,
     loaded.spec.id = id;
     loaded.spec.devices = counted.count;
     if (counted.count == 1) loaded.spec.interconnect = "none";
+    provenance["system.devices"].chosen.value = std::to_string(counted.count);
+    provenance["system.devices"].chosen.why = "by the name, of " + counted.file;
     if (counted.nodes > 1) {
       loaded.spec.node = counted.file;
       loaded.spec.nodes = counted.nodes;

@@ -229,7 +229,10 @@ class GpuFamily final : public DeviceFamily {
     const GpuSystemSpec& spec = system.spec;
     SystemSheet sheet;
     sheet.facts = facts_of(system, "none");
-    sheet.heading = fmt::format("{}: {} x {}, assumed values: {}", system.spec_id, spec.devices,
+    const std::string nodes = spec.nodes > 1
+                                  ? fmt::format("{} nodes of {} x ", spec.nodes, gpus_of_node(spec))
+                                  : fmt::format("{} x ", spec.devices);
+    sheet.heading = fmt::format("{}: {}{}, assumed values: {}", system.spec_id, nodes,
                                 spec.device.name, system.assumed_values);
     if (!likeness.empty()) sheet.heading += "\n" + likeness;
     sheet.name = spec.device.name;

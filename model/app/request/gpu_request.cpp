@@ -345,7 +345,7 @@ void note_unread(const Request& request, GpuRequest& resolved) {
         ": --kv-dtype fp8 or int8 halves it, as published figures in narrow types have it");
   }
   const GpuSystemSpec& system = resolved.system.spec;
-  if (request.tp * groups_of_copy(request) * request.pp > gpus_of_node(system)) {
+  if (ranks_of_stage(request) * std::max(1, request.pp) > gpus_of_node(system)) {
     resolved.notes.push_back(fmt::format(
         "a copy lies on several nodes of {} GPUs: no exchange between nodes was measured, so it "
         "takes published rates and steps (docs/gpu_kernels.md)",

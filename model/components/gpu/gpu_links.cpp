@@ -15,7 +15,7 @@ std::uint64_t whole_bytes(Bytes bytes) {
   return static_cast<std::uint64_t>(std::llround(bytes.value()));
 }
 
-// GPUs that only the network joins have links that nobody asks.
+// Links of GPUs that only the network joins carry nothing, and need a rate.
 BytesPerSecond served(BytesPerSecond peak) {
   return peak > BytesPerSecond(0) ? peak : BytesPerSecond(1);
 }
