@@ -15,9 +15,10 @@ namespace {
 
 foretell::ModelConfig read(const std::string& text) {
   using foretell::parse_model_config;
-  if (text.empty() || text.front() != '@')
+  if (text.empty() || text.front() != '@') {
     return parse_model_config(text, "net",
                               !text.empty() && text.front() == '#' ? "net.yaml" : "net.json");
+  }
   constexpr const char* kConfig = R"({"model_type": "foo", "hidden_size": 8, "vocab_size": 8,
     "num_hidden_layers": 3, "num_attention_heads": 2, "intermediate_size": 8, "num_experts": 4,
     "num_experts_per_tok": 2, "moe_intermediate_size": 4})";
