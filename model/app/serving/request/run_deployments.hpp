@@ -21,9 +21,9 @@ class RunDeployments {
   // Is a row of a data set that is known here?
   bool knows(const ServedCells& cells) const;
 
-  // Sets lengths, number of requests, division, precisions and limits where the row states none.
-  // UserError where no deployment is known for its network, GPU and load, and where its GPUs are no
-  // multiple of those of a copy.
+  // Sets lengths, number of requests, division and precisions, and the limits that the row does not
+  // state. UserError where no deployment is known for its network, GPU and load, and where its GPUs
+  // are no multiple of those of a copy.
   void deploy(const ServedCells& cells, ServeRequest& request) const;
 
  private:
