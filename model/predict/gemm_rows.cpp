@@ -155,11 +155,6 @@ GemmL2State GemmRowPredictor::l2_state(const GemmRow& row, const Kernels& kernel
   return {options_.l2.copies, false};
 }
 
-GemmTimes GemmRowPredictor::estimate(const GemmRow& row) {
-  const Kernels& kernels = kernels_of(row);
-  return kernels.timing.fastest(row.shape, l2_state(row, kernels));
-}
-
 std::vector<RowTime> GemmRowPredictor::predict(const std::vector<GemmRow>& rows) {
   RowPrograms programs;
   std::vector<RowTime> times(rows.size());

@@ -52,9 +52,6 @@ class GemmRowPredictor {
   // cannot be predicted has an error. At most one at a time in a process.
   std::vector<RowTime> predict(const std::vector<GemmRow>& rows);
 
-  // The closed form alone. UserError when the row cannot be predicted.
-  GemmTimes estimate(const GemmRow& row);
-
  private:
   struct Kernels;  // of one device, framework and type
 

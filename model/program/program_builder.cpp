@@ -25,8 +25,6 @@ void change_entries(Stream& stream, const Change& change) {
 
 }  // namespace
 
-std::string_view to_string(Ring ring) { return kRingNames.at(static_cast<std::size_t>(ring)); }
-
 ProgramBuilder::ProgramBuilder(std::string name) {
   program_.name = std::move(name);
   for (const std::string_view ring : kRingNames) program_.add_ring(std::string(ring), {});

@@ -23,7 +23,6 @@ inline constexpr int kQueueCount = kCollectiveQueue + 1;  // the most streams of
 
 // DMA rings of a mapped program.
 enum class Ring : std::uint8_t { kWeights, kInputs, kOutputs, kSpill, kReload };
-std::string_view to_string(Ring ring);
 
 class Deps {
  public:

@@ -6,14 +6,6 @@
 #include "model/timing/gpu/network_exchange.hpp"
 
 namespace foretell {
-namespace {
-
-Seconds whole(const LinkExchange& exchange) {
-  const ExchangeTime time = exchange_time(exchange);
-  return time.latency + time.moving;
-}
-
-}  // namespace
 
 void CollectiveKernels::add(const std::string& name, const GpuCollectiveShape& shape,
                             MappedOp& op) const {
@@ -40,7 +32,7 @@ CollectiveKernels::Choice CollectiveKernels::choose(const GpuCollectiveShape& sh
     choice.interval80 = inside.interval80;
     return std::move(inside.exchange);
   });
-  choice.time = whole(choice.exchange);
+  choice.time = exchange_time(choice.exchange).whole();
   return choice;
 }
 
@@ -64,7 +56,7 @@ CollectiveKernels::Choice CollectiveKernels::fitted(const GpuCollectiveShape& sh
               nccl_exchange(device, links.nccl, shape, protocol),
               {},
               links.nccl_interval};
-  nccl.time = whole(nccl.exchange);
+  nccl.time = exchange_time(nccl.exchange).whole();
   if (shape.op != GpuCollective::kAllReduce ||
       shape.bytes >= kernel_shapes().collectives.own_kernels_below)
     return nccl;
@@ -73,7 +65,7 @@ CollectiveKernels::Choice CollectiveKernels::fitted(const GpuCollectiveShape& sh
                 custom_exchange(device, links.custom, shape, shots),
                 {},
                 links.custom_interval};
-  custom.time = whole(custom.exchange);
+  custom.time = exchange_time(custom.exchange).whole();
   return custom.time < nccl.time ? custom : nccl;
 }
 
@@ -99,7 +91,8 @@ CollectiveKernels::Choice CollectiveKernels::published(const GpuCollectiveShape&
   round.message = shape.bytes;
   round.link_rate = peak;
   Choice at_once{"one-shot", {shape.ranks, peak, {round}, {}}, {}};
-  return whole(at_once.exchange) < whole(ring.exchange) ? at_once : ring;
+  return exchange_time(at_once.exchange).whole() < exchange_time(ring.exchange).whole() ? at_once
+                                                                                        : ring;
 }
 
 }  // namespace foretell

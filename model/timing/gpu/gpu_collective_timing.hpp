@@ -78,6 +78,7 @@ LinkExchange plain_exchange(BytesPerSecond peak, Seconds hop, const GpuCollectiv
 struct ExchangeTime {
   Seconds latency;
   Seconds moving;
+  Seconds whole() const { return latency + moving; }
 };
 ExchangeTime exchange_time(const LinkExchange& exchange);
 

@@ -7,11 +7,6 @@
 namespace foretell {
 namespace {
 
-Seconds whole(const LinkExchange& exchange) {
-  const ExchangeTime time = exchange_time(exchange);
-  return time.latency + time.moving;
-}
-
 // A ring, or messages to all others, between the nodes: of the part that a GPU of each has.
 LinkExchange between(const NetworkSpec& network, const GroupNodes& at, GpuCollective op,
                      Bytes bytes) {
@@ -23,7 +18,7 @@ LinkExchange between(const NetworkSpec& network, const GroupNodes& at, GpuCollec
     round.latency = known.network_hop_small;
     round.link_rate = network.bandwidth * known.network_small_share;
   }
-  return whole(small) < whole(exchange) ? small : exchange;
+  return exchange_time(small).whole() < exchange_time(exchange).whole() ? small : exchange;
 }
 
 }  // namespace

@@ -1,7 +1,5 @@
 #include "model/timing/shared/collective_schedule.hpp"
 
-#include <array>
-
 #include "model/base/errors.hpp"
 
 namespace foretell {
@@ -70,12 +68,6 @@ void pairwise_step(const CollectivePlan& plan, int rank, int step, CollectiveSte
 }
 
 }  // namespace
-
-std::string_view to_string(CollectiveAlgorithm algorithm) {
-  static constexpr std::array<std::string_view, 5> kNames = {"ring", "mesh", "halving", "pairwise",
-                                                             "neighbour"};
-  return kNames.at(static_cast<std::size_t>(algorithm));
-}
 
 CollectiveAlgorithm choose_algorithm(const CollectiveSpec& spec, CollectiveKind kind, int ranks,
                                      std::uint64_t bytes) {

@@ -12,7 +12,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string_view>
 #include <vector>
 
 #include "hw/spec/neuron/neuron_spec.hpp"
@@ -21,7 +20,6 @@
 namespace foretell {
 
 enum class CollectiveAlgorithm : std::uint8_t { kRing, kMesh, kHalving, kPairwise, kNeighbour };
-std::string_view to_string(CollectiveAlgorithm algorithm);  // "ring", …
 
 // A collective as one of the rings that share it runs it.
 struct CollectivePlan {

@@ -428,20 +428,4 @@ std::int64_t ModelConfig::window_of_layer(std::int64_t layer) const {
   return decoder_windows[static_cast<std::size_t>(layer) % decoder_windows.size()];
 }
 
-std::string_view to_string(Activation activation) {
-  switch (activation) {
-    case Activation::kGelu:
-      return "gelu";
-    case Activation::kGeluTanh:
-      return "gelu_tanh";
-    case Activation::kRelu:
-      return "relu";
-    case Activation::kSilu:
-      return "silu";
-    case Activation::kTanh:
-      return "tanh";
-  }
-  throw InternalError(__FILE__, __LINE__, "activation without a name");
-}
-
 }  // namespace foretell

@@ -291,6 +291,4 @@ void read_format_file(const std::string& text, const std::string& file, ModelCon
 // The values of model_type that can be imported, sorted.
 std::vector<std::string> supported_model_types();
 
-std::string_view to_string(Activation activation);
-
 }  // namespace foretell

@@ -34,10 +34,6 @@ std::int64_t count_or(const Node& node, const char* key, std::int64_t most,
   return found == nullptr ? otherwise : found->as_integer(key, 1, most);
 }
 
-bool holds(const std::vector<std::string>& names, const std::string& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
 }  // namespace
 
 RunDeployments RunDeployments::read(const Node& root) {
@@ -85,14 +81,14 @@ void RunDeployments::deploy(const ServedCells& cells, ServeRequest& request) con
   const std::string kind = served_cell(cells, "load_kind");
   const auto found =
       std::find_if(deployments_.begin(), deployments_.end(), [&](const Deployment& one) {
-        return holds(one.models, model) && holds(one.gpus, gpu) &&
+        return is_one_of(one.models, model) && is_one_of(one.gpus, gpu) &&
                (one.load.empty() || one.load == kind);
       });
   if (found == deployments_.end()) {
     throw UserError(
         fmt::format("{} on {}: how GPUs divide a copy is not known; a row of `deployments` in "
-                    "hw/engines/recipes/offline_throughput.yaml says it",
-                    model, gpu));
+                    "hw/{} says it",
+                    model, gpu, kRunsFile));
   }
   const std::int64_t gpus = parse_count("n_gpus", served_cell(cells, "n_gpus"), 1, kMostGpus);
   const std::int64_t of_a_copy = std::int64_t{found->tp} * found->pp;

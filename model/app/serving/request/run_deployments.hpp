@@ -12,6 +12,8 @@
 
 namespace foretell {
 
+inline constexpr const char* kRunsFile = "engines/recipes/offline_throughput.yaml";  // in hw
+
 class RunDeployments {
  public:
   // From the sections "loads" and "deployments" of a recipe. UserError with file:line for what is

@@ -25,6 +25,10 @@ std::string served_cell(const ServedCells& cells, const char* column) {
   return found == cells.end() ? "" : found->second;
 }
 
+bool is_one_of(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
 ServedNames served_names(const Node& root, const char* section) {
   ServedNames names;
   for (const MapEntry& entry : root.required(section, "").entries) {

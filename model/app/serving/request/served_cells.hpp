@@ -14,6 +14,9 @@ namespace foretell {
 using ServedCells = std::map<std::string, std::string>;
 std::string served_cell(const ServedCells& cells, const char* column);
 
+// Is a name among these?
+bool is_one_of(const std::vector<std::string>& names, const std::string& name);
+
 // What names of a table are here, by section of a recipe.
 using ServedNames = std::map<std::string, std::string>;
 // UserError with file:line where the section is missing or holds no texts.

@@ -1,6 +1,5 @@
 #include "model/app/serving/request/served_runs.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <utility>
 #include <vector>
@@ -14,7 +13,6 @@
 namespace foretell {
 namespace {
 
-constexpr const char* kRunsFile = "engines/recipes/offline_throughput.yaml";  // in hw
 constexpr std::int64_t kMostOfARow = 10'000'000;
 constexpr double kMsOfRuns = 1e3;
 constexpr double kFastestRun = 1e9;  // requests per second
@@ -87,7 +85,8 @@ ServeRequest ServedRuns::request_of(const ServedCells& cells) const {
   request.machine.system =
       served_system(systems, "gpu",
                     network_key(systems, served_cell(cells, "gpu"), served_cell(cells, "n_gpus")));
-  if (!deployments_.knows(cells)) request.machine.dtype = named("precisions", "dtype_weights");
+  const bool is_deployed = deployments_.knows(cells);
+  if (!is_deployed) request.machine.dtype = named("precisions", "dtype_weights");
   const std::string kv = served_cell(cells, "dtype_kv");
   if (kv == "fp8") request.machine.kv_dtype = kv;
   request.machine.tp = static_cast<int>(whole_cell_or(cells, "tp", 1));
@@ -116,7 +115,7 @@ ServeRequest ServedRuns::request_of(const ServedCells& cells) const {
                       ": lengths are drawn from a data set that the row does not hold");
     }
   }
-  if (deployments_.knows(cells)) {
+  if (is_deployed) {
     deployments_.deploy(cells, request);
   } else {
     request.input_len = std::to_string(whole_cell(cells, "isl"));
@@ -145,12 +144,9 @@ void ServedRuns::load(const ServedCells& cells, ServeRequest& request) {
 
 void ServedRuns::limit(const ServedCells& cells, ServeRequest& request) const {
   if (request.max_batch > 0 || request.max_tokens > 0) return;
-  const auto holds = [](const std::vector<std::string>& names, const std::string& name) {
-    return std::find(names.begin(), names.end(), name) != names.end();
-  };
   for (const RunLimits& one : limits_) {
-    if (!holds(one.releases, served_cell(cells, "framework_version")) ||
-        !holds(one.models, served_cell(cells, "model")) ||
+    if (!is_one_of(one.releases, served_cell(cells, "framework_version")) ||
+        !is_one_of(one.models, served_cell(cells, "model")) ||
         one.gpus != std::int64_t{request.machine.tp} * request.machine.pp ||
         (one.length > 0 && one.length != whole_cell(cells, "isl") + whole_cell(cells, "osl")))
       continue;
