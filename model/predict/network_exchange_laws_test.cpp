@@ -3,11 +3,15 @@
 // network, and a group that fits a node does not see the network.
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "hw/spec/gpu/gpu_catalog.hpp"
 #include "hw/spec/shared/kernel_shapes.hpp"
 #include "model/mapping/gpu/collective_kernels.hpp"
+#include "model/mapping/gpu/layer_kernels.hpp"
 #include "model/predict/gpu_call.hpp"
 #include "model/system/gpu_run.hpp"
+#include "model/timing/gpu/attention_timing.hpp"
 #include "model/timing/gpu/network_exchange.hpp"
 
 namespace foretell {
@@ -91,6 +95,47 @@ TEST(NetworkExchangeLaws, AGroupInOneNodeDoesNotSeeTheNetwork) {
     const GpuCollectiveShape shape{op, op == GpuCollective::kSend ? 2 : 8, Bytes(1e7)};
     EXPECT_EQ(seconds_of(alone, kernel_on(alone, shape)), seconds_of(two, kernel_on(two, shape)));
   }
+}
+
+// What the GPUs of a system send each other to share 256 experts, 8 for each token.
+GridSequence experts_exchange(const GpuSystemSpec& system, std::int64_t gpus, std::int64_t tokens) {
+  const GpuFactors factors(system.device);
+  LayerKernels layers(system, factors, Bytes(0));
+  MappedOp op;
+  EXPECT_TRUE(layers.add_exchange({"combine", gpus, 1, tokens, 7168, 8, 256}, op));
+  return op.program;
+}
+
+TEST(NetworkExchangeLaws, ExpertsExchangeMessagesAndAloneTakeTheirClosedForm) {
+  for (const char* name : {"h200-sxm-x8", "h200-sxm-x16"}) {
+    const GpuSystemSpec system = nodes_of(name);
+    const int gpus = gpus_of_node(system) * system.nodes;
+    std::vector<GridSequence> programs;
+    for (const std::int64_t tokens : {1, 128, 4096, 65536})
+      programs.push_back(experts_exchange(system, gpus, tokens));
+    const GpuNodeExecution lock_step = simulate_gpus(system.device, programs, true);
+    for (std::size_t i = 0; i < programs.size(); ++i) {
+      EXPECT_EQ(programs[i].kernels.front().exchange.ranks, gpus);
+      const Seconds closed = program_time(programs[i], system.device);
+      EXPECT_NEAR(lock_step.times[i] / closed, 1, 1e-5) << name << ' ' << i;
+    }
+    for (const GpuLinkTraffic& gpu : lock_step.links) EXPECT_EQ(gpu.sent, gpu.received);
+  }
+}
+
+// A token goes to each GPU, and once to each other node, that has one of its experts.
+TEST(NetworkExchangeLaws, ExpertsSendATokenOnceToANode) {
+  const GpuSystemSpec system = nodes_of("h200-sxm-x16");
+  const std::int64_t tokens = 4096;
+  const LinkRound round =
+      experts_exchange(system, 16, tokens).kernels.front().exchange.rounds.front();
+  EXPECT_EQ(round.links.peers, 7);
+  EXPECT_EQ(round.network.peers, 1);
+  const double token = 2.0 * 7168 * static_cast<double>(tokens);
+  const double missed = 1 - 128.0 / 256;  // of the eight experts none lies on the other node
+  EXPECT_NEAR(round.network.bytes().value() / token, 1 - std::pow(missed, 8), 3e-3);
+  EXPECT_LT(round.links.bytes().value() / token, 8);
+  EXPECT_GT(round.links.bytes().value() / token, 5);
 }
 
 // Of four stages of four GPUs on two nodes one boundary of three lies between the nodes.

@@ -167,11 +167,13 @@ void validate_exchange(const LinkExchange& exchange, const ProgramLimits& limits
   if (exchange.rounds.empty()) refuse(place, "has no round of messages");
   for (const LinkRound& round : exchange.rounds) {
     if (round.times < 1) refuse(place, "a round happens 0 times; state 1 or more");
-    if (round.peers < 1 || round.peers >= exchange.ranks) {
-      refuse(place, "sends to " + std::to_string(round.peers) + " peers in a group of " +
+    const int most = std::max(round.links.peers, round.network.peers);
+    if (most < 1 || most >= exchange.ranks) {
+      refuse(place, "sends to " + std::to_string(most) + " peers in a group of " +
                         std::to_string(exchange.ranks));
     }
-    require_rate(round.message, round.link_rate, place, "a link");
+    require_rate(round.links.each, round.links.rate, place, "a link");
+    require_rate(round.network.each, round.network.rate, place, "the network");
     require_rate(round.local, round.local_rate, place, "L2");
   }
 }

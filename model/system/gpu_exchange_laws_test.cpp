@@ -146,7 +146,7 @@ TEST(GpuExchangeLaws, MoreBytesAndSlowerLinksAreNeverFaster) {
   const std::vector<Seconds> times = simulate_gpu(h100(), programs);
   EXPECT_TRUE(std::is_sorted(times.begin(), times.end()));
   for (GridSequence& program : programs) {
-    for (LinkRound& round : program.kernels[0].exchange.rounds) round.link_rate *= 0.5;
+    for (LinkRound& round : program.kernels[0].exchange.rounds) round.links.rate *= 0.5;
   }
   const std::vector<Seconds> slower = simulate_gpu(h100(), programs);
   for (std::size_t i = 0; i < times.size(); ++i) EXPECT_GT(slower[i], times[i]);

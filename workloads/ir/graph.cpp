@@ -121,6 +121,7 @@ TensorId Graph::add_op(std::string name, std::string_view kind, std::vector<Tens
 
 OpView Graph::view_of(const Op& op) const {
   std::vector<const Shape*> shapes;
+  shapes.reserve(op.inputs.size());
   for (const TensorId input : op.inputs) {
     FORETELL_CHECK(input >= 0 && static_cast<std::size_t>(input) < tensors_.size(),
                    "operator '" + op.name + "' reads a tensor that does not exist");

@@ -1,6 +1,6 @@
 #include "workloads/ir/operators.hpp"
 
-#include <algorithm>
+#include <unordered_map>
 #include <utility>
 
 #include "model/base/errors.hpp"
@@ -304,12 +304,15 @@ const std::vector<OperatorInfo>& operator_table() {
 }
 
 const OperatorInfo& find_operator(std::string_view kind) {
-  const std::vector<OperatorInfo>& table = operator_table();
-  const auto found = std::find_if(table.begin(), table.end(),
-                                  [kind](const OperatorInfo& info) { return info.kind == kind; });
-  if (found != table.end()) return *found;
+  static const std::unordered_map<std::string_view, const OperatorInfo*> kByKind = [] {
+    std::unordered_map<std::string_view, const OperatorInfo*> by_kind;
+    for (const OperatorInfo& info : operator_table()) by_kind.emplace(info.kind, &info);
+    return by_kind;
+  }();
+  const auto found = kByKind.find(kind);
+  if (found != kByKind.end()) return *found->second;
   std::vector<std::string> kinds;
-  for (const OperatorInfo& info : table) kinds.emplace_back(info.kind);
+  for (const OperatorInfo& info : operator_table()) kinds.emplace_back(info.kind);
   throw UserError(
       std::string(unknown_name("operator", kind, kinds).what()) +
       "; to add one: a shape rule and a flop count under workloads/ir/operators/, a line in "

@@ -20,6 +20,8 @@ BytesPerSecond served(BytesPerSecond peak) {
   return peak > BytesPerSecond(0) ? peak : BytesPerSecond(1);
 }
 
+int messages_of(const LinkRound& round) { return round.links.peers + round.network.peers; }
+
 // What occupies a server of `peak` as long as `bytes` at `rate` take.
 double at_peak(Bytes bytes, BytesPerSecond rate, BytesPerSecond peak) {
   FORETELL_CHECK(rate > BytesPerSecond(0), "bytes without a rate");
@@ -70,16 +72,18 @@ void GpuLinks::start(const LinkExchange& exchange, std::uint32_t index, Collecti
 
 void GpuLinks::count(const LinkExchange& exchange) {
   for (const LinkRound& round : exchange.rounds) {
-    const std::uint64_t bytes = whole_bytes(round.message) *
-                                static_cast<std::uint64_t>(round.times) *
-                                static_cast<std::uint64_t>(round.peers);
-    sent_ += bytes;
-    received_ += bytes;
+    for (const LinkMessages* sent : {&round.links, &round.network}) {
+      const std::uint64_t bytes = whole_bytes(sent->each) *
+                                  static_cast<std::uint64_t>(round.times) *
+                                  static_cast<std::uint64_t>(sent->peers);
+      sent_ += bytes;
+      received_ += bytes;
+    }
   }
 }
 
 void GpuLinks::begin_round() {
-  leaving_ = static_cast<std::size_t>(round().peers);
+  leaving_ = messages_of(round());
   moving_.memory_latency = round().latency;
   moving_.l2_bytes = round().local;
   moving_.l2_rate = round().local_rate;
@@ -88,22 +92,27 @@ void GpuLinks::begin_round() {
       std::min(1.0, round().local_rate / l2_peak_));
 }
 
-void GpuLinks::grid_ended(Ticks /*drained*/) { send(); }
-
-int GpuLinks::receiver(std::size_t i) const {
-  const int block = round().block > 0 ? round().block : exchange_->ranks;
-  const int first = rank_ / block * block;
-  return first + (rank_ - first + (1 + static_cast<int>(i)) * round().stride) % block;
+void GpuLinks::grid_ended(Ticks /*drained*/) {
+  sent_messages_ = 0;
+  send(round().links);
+  send(round().network);
 }
 
-void GpuLinks::send() {
-  while (messages_.size() < leaving_) messages_.push_back(std::make_unique<Message>());
-  for (std::size_t i = 0; i < leaving_; ++i) {
-    Message& message = *messages_[i];
-    message.to = receiver(i);
-    message.left = at_peak(round().message, round().link_rate,
-                           round().over_network ? peaks_.network : peaks_.links);
-    sent_ += whole_bytes(round().message);
+int GpuLinks::receiver(const LinkMessages& messages, int i) const {
+  const int block = messages.block > 0 ? messages.block : exchange_->ranks;
+  const int first = rank_ / block * block;
+  return first + (rank_ - first + (1 + i) * messages.stride) % block;
+}
+
+void GpuLinks::send(const LinkMessages& messages) {
+  for (int i = 0; i < messages.peers; ++i) {
+    if (messages_.size() == sent_messages_) messages_.push_back(std::make_unique<Message>());
+    Message& message = *messages_[sent_messages_++];
+    message.of = &messages;
+    message.to = receiver(messages, i);
+    message.left = at_peak(messages.each, messages.rate,
+                           &messages == &round().network ? peaks_.network : peaks_.links);
+    sent_ += whole_bytes(messages.each);
     send_piece(message);
   }
 }
@@ -117,7 +126,7 @@ void GpuLinks::send_piece(Message& message) {
     payload->set_data_length(static_cast<unsigned>(piece));
     tlm::tlm_phase phase = tlm::BEGIN_REQ;
     sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
-    Ways& ways = round().over_network ? network_ : links_;
+    Ways& ways = message.of == &round().network ? network_ : links_;
     ways[payload == &message.out ? 0 : 1 + message.to]->nb_transport_fw(*payload, phase, delay);
   }
 }
@@ -136,7 +145,7 @@ tlm::tlm_sync_enum GpuLinks::nb_transport_bw(int /*id*/, tlm::tlm_generic_payloa
     return tlm::TLM_COMPLETED;
   }
   --leaving_;
-  node_[static_cast<std::size_t>(message.to)]->receive(serial_, whole_bytes(round().message));
+  node_[static_cast<std::size_t>(message.to)]->receive(serial_, whole_bytes(message.of->each));
   end_round_if_complete();
   return tlm::TLM_COMPLETED;
 }
@@ -150,7 +159,7 @@ void GpuLinks::receive(std::uint64_t serial, std::uint64_t bytes) {
 void GpuLinks::end_round_if_complete() {
   if (leaving_ > 0) return;
   const auto arrived = arrived_.find(serial_);
-  if (arrived == arrived_.end() || arrived->second < round().peers) return;
+  if (arrived == arrived_.end() || arrived->second < messages_of(round())) return;
   arrived_.erase(arrived);
   ++serial_;
   if (++repeats_ == round().times) {

@@ -56,6 +56,7 @@ class GpuLinks : public sc_core::sc_module, public SmClient {
   struct Message {
     tlm::tlm_generic_payload out;
     tlm::tlm_generic_payload in;
+    const LinkMessages* of = nullptr;
     int to = 0;       // rank
     double left = 0;  // bytes that were not handed to the servers yet, at the peak rate
     int servers = 0;  // that still work on it
@@ -63,15 +64,15 @@ class GpuLinks : public sc_core::sc_module, public SmClient {
 
   void begin_round();
   void grid_ended(Ticks drained) override;  // flags are there and the local part is done
-  void send();
+  void send(const LinkMessages& messages);
   void send_piece(Message& message);
   void receive(std::uint64_t serial, std::uint64_t bytes);
   void end_round_if_complete();
   tlm::tlm_sync_enum nb_transport_bw(int id, tlm::tlm_generic_payload& payload,
                                      tlm::tlm_phase& phase, sc_core::sc_time& delay);
   const LinkRound& round() const { return exchange_->rounds[round_]; }
-  // Rank that gets message number `i` of the round.
-  int receiver(std::size_t i) const;
+  // Rank that gets message number `i` of those.
+  int receiver(const LinkMessages& messages, int i) const;
 
   using Ways =
       tlm_utils::multi_passthrough_initiator_socket<GpuLinks, 32, tlm::tlm_base_protocol_types, 0,
@@ -96,7 +97,8 @@ class GpuLinks : public sc_core::sc_module, public SmClient {
   int repeats_ = 0;           // of the round
   std::uint64_t serial_ = 0;  // number of the round at hand, the same on all ranks
   std::vector<std::unique_ptr<Message>> messages_;
-  std::size_t leaving_ = 0;  // messages of the round, those that are not sent yet among them
+  std::size_t sent_messages_ = 0;  // of the round
+  int leaving_ = 0;  // messages of the round, those that are not sent yet among them
   std::map<std::uint64_t, int> arrived_;  // by serial: a neighbour may be ahead
   std::uint64_t sent_ = 0;
   std::uint64_t received_ = 0;

@@ -9,11 +9,13 @@ namespace {
 KnownTimes::Key key_of_exchange(const LinkExchange& exchange) {
   KnownTimes::Key key = {static_cast<double>(exchange.ranks)};
   for (const LinkRound& round : exchange.rounds) {
-    key.insert(key.end(),
-               {static_cast<double>(round.times), round.latency.value(), round.local.value(),
-                round.local_rate.value(), static_cast<double>(round.peers),
-                static_cast<double>(round.block), static_cast<double>(round.stride),
-                round.over_network ? 1.0 : 0.0, round.message.value(), round.link_rate.value()});
+    key.insert(key.end(), {static_cast<double>(round.times), round.latency.value(),
+                           round.local.value(), round.local_rate.value()});
+    for (const LinkMessages* sent : {&round.links, &round.network}) {
+      key.insert(key.end(), {static_cast<double>(sent->peers), static_cast<double>(sent->block),
+                             static_cast<double>(sent->stride), sent->each.value(),
+                             sent->rate.value()});
+    }
   }
   return key;
 }

@@ -77,7 +77,7 @@ CollectiveKernels::Choice CollectiveKernels::published(const GpuCollectiveShape&
     LinkExchange exchange = plain_exchange(
         device.pcie.bandwidth, host ? known.pcie_host_hop : known.pcie_direct_hop, shape);
     for (LinkRound& round : exchange.rounds) {
-      round.link_rate =
+      round.links.rate =
           device.pcie.bandwidth * (host ? known.pcie_host_share : known.pcie_direct_share);
     }
     return {host ? "ring through the host" : "ring", std::move(exchange), {}};
@@ -87,9 +87,7 @@ CollectiveKernels::Choice CollectiveKernels::published(const GpuCollectiveShape&
   if (shape.op != GpuCollective::kAllReduce) return ring;
   LinkRound round;
   round.latency = 2 * known.hop;
-  round.peers = shape.ranks - 1;
-  round.message = shape.bytes;
-  round.link_rate = peak;
+  round.links = {shape.ranks - 1, shape.bytes, peak};
   Choice at_once{"one-shot", {shape.ranks, peak, {round}, {}}, {}};
   return exchange_time(at_once.exchange).whole() < exchange_time(ring.exchange).whole() ? at_once
                                                                                         : ring;

@@ -312,8 +312,9 @@ bool LayerKernels::add_exchange(const Exchanged& exchange, MappedOp& op) {
   op.engine = "link";
   take(*chosen, std::move(program), op);
   Grid& kernel = op.program.kernels.back();
-  kernel.busy[WorkUnit::kReduction] = Seconds(0);
-  kernel.busy[WorkUnit::kLink] = kernel.tail;
+  const ExchangeTime time = exchange_time(kernel.exchange);
+  kernel.busy[WorkUnit::kLaunch] += time.latency;
+  kernel.busy[WorkUnit::kLink] = time.moving;
   return true;
 }
 

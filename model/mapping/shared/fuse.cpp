@@ -393,7 +393,7 @@ class Fuser : private FusionWalk {
 
   void emit(FusedOp fused) {
     for (const OpId id : fused.ops) done_[static_cast<std::size_t>(id)] = true;
-    const std::set<OpId> inside(fused.ops.begin(), fused.ops.end());
+    const std::vector<OpId>& inside = fused.ops;
     std::map<TensorId, Bytes> reads;
     fused.writes.clear();
     for (const OpId id : fused.ops) {
@@ -423,13 +423,17 @@ class Fuser : private FusionWalk {
     fused_.push_back(std::move(fused));
   }
 
-  void note_read(const Op& op, std::size_t index, const std::set<OpId>& inside,
+  static bool holds_one(const std::vector<OpId>& ops, OpId id) {
+    return std::find(ops.begin(), ops.end(), id) != ops.end();
+  }
+
+  void note_read(const Op& op, std::size_t index, const std::vector<OpId>& inside,
                  std::map<TensorId, Bytes>& reads) const {
     if (op.kind == "UpdateCache" && index == 0) return;  // written in place
     const TensorId input = op.inputs[index];
     const TensorId data = data_of(graph_, input);
     const OpId producer = graph_.tensor(data).producer;
-    if (producer != kNoId && inside.count(producer) > 0) return;
+    if (producer != kNoId && holds_one(inside, producer)) return;
     const bool by_index = op.kind == "Gather" && index == 0;
     double elements = static_cast<double>(
         element_count(graph_.tensor(by_index ? op.outputs.front() : input).shape));
@@ -441,11 +445,11 @@ class Fuser : private FusionWalk {
   }
 
   // Does an operator outside read it, or does it leave the graph?
-  bool leaves(TensorId id, const std::set<OpId>& inside) const {
+  bool leaves(TensorId id, const std::vector<OpId>& inside) const {
     const Tensor& tensor = graph_.tensor(id);
     if (tensor.kind == TensorKind::kOutput || tensor.kind == TensorKind::kState) return true;
     return std::any_of(tensor.consumers.begin(), tensor.consumers.end(), [&](OpId reader) {
-      if (inside.count(reader) > 0) return false;
+      if (holds_one(inside, reader)) return false;
       if (!is_view(reader)) return true;
       const std::vector<TensorId>& views = graph_.op(reader).outputs;
       return std::any_of(views.begin(), views.end(),

@@ -166,8 +166,8 @@ Collective read_exchange(const Node& node, const std::string& path, const Expres
   reader.count("peers", peers);
   reader.quantity("launch", collective.launch);
   reader.quantity("latency", round.latency);
-  reader.quantity("message", round.message);
-  reader.quantity("rate", round.link_rate);
+  reader.quantity("message", round.links.each);
+  reader.quantity("rate", round.links.rate);
   reader.quantity("links", links);
   reader.quantity("local", round.local);
   reader.quantity("local_rate", round.local_rate);
@@ -178,18 +178,18 @@ Collective read_exchange(const Node& node, const std::string& path, const Expres
     throw problem_at(*node.find(key), path + "." + key,
                      fmt::format("is {}; the most is {}", count, kMost));
   }
-  if (links > BytesPerSecond(0) && round.link_rate > links) {
+  if (links > BytesPerSecond(0) && round.links.rate > links) {
     throw problem_at(*node.find("rate"), path + ".rate", "messages are faster than the links");
   }
   round.times = static_cast<int>(rounds);
-  round.peers = static_cast<int>(peers);
+  round.links.peers = static_cast<int>(peers);
   collective.exchange.ranks = static_cast<int>(ranks);
-  collective.exchange.peak = links > BytesPerSecond(0) ? links : round.link_rate;
+  collective.exchange.peak = links > BytesPerSecond(0) ? links : round.links.rate;
   collective.exchange.rounds = {round};
   const auto times = static_cast<double>(rounds);
   collective.busy[WorkUnit::kLaunch] = collective.launch + times * round.latency;
-  if (round.link_rate > BytesPerSecond(0)) {
-    collective.busy[WorkUnit::kLink] = sent_bytes(collective.exchange) / round.link_rate;
+  if (round.links.rate > BytesPerSecond(0)) {
+    collective.busy[WorkUnit::kLink] = sent_bytes(collective.exchange) / round.links.rate;
   }
   return collective;
 }

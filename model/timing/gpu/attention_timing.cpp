@@ -10,6 +10,7 @@
 #include "calib/fitted/gpu/gpu_transfer.hpp"
 #include "hw/spec/gpu/gpu_architecture.hpp"
 #include "model/timing/gpu/cta_schedule.hpp"
+#include "model/timing/gpu/gpu_collective_timing.hpp"
 #include "model/timing/gpu/occupancy.hpp"
 #include "model/timing/gpu/soft_limits.hpp"
 #include "model/timing/shared/closed_network.hpp"
@@ -71,6 +72,7 @@ double kernel_time(const Grid& kernel, const GpuDeviceSpec& device) {
           : cta_makespan(kernel.ctas, static_cast<std::int64_t>(device.sms) * kernel.ctas_per_sm)
                 .value();
   return (kernel.launch.value() + kernel.tail.value() +
+          exchange_time(kernel.exchange).whole().value() +
           closed_network_time(compute, memory, kernel.stages_ahead)) *
          kernel.stretch;
 }

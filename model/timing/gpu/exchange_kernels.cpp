@@ -31,14 +31,31 @@ GridSequence exchange_kernels(const LayerCall& call, const ExchangeShape& shape)
   Grid kernel;
   kernel.name = "exchange";
   kernel.launch = factors.launch + factors.group * (gpus - 1);
-  const double link = call.device().nvlink.bandwidth.value() * factors.link_efficiency;
-  const double port = call.feed(factors.sm_feed) * taken;
-  const double near_time = link > 0 ? bytes * copies * (gpus - 1) / gpus / link : 0;
-  const double port_time = port > 0 ? bytes * copies / port : 0;
-  const double network = shape.network_rate * factors.network_efficiency;
-  const double far_time = network > 0 && nodes > 1 ? bytes * far / network : 0;
-  const double rows = tokens * call.seconds(factors.row) / taken;
-  kernel.tail = Seconds(std::max({near_time, port_time, far_time}) + rows);
+  const Seconds rows(tokens * call.seconds(factors.row) / taken);
+  const auto peers = static_cast<int>(std::ceil(gpus / nodes)) - 1;  // in the node
+  if (!(bytes > 0) || gpus < 2) {
+    kernel.tail = rows;
+  } else {
+    LinkRound round;
+    round.latency = rows;
+    const double sent = (gpus - 1) / gpus;
+    if (peers > 0) {
+      BytesPerSecond rate = call.device().nvlink.bandwidth * factors.link_efficiency;
+      const BytesPerSecond port(call.feed(factors.sm_feed) * taken);
+      // What feeds the links feeds copies for the own GPU too.
+      if (port > BytesPerSecond(0)) rate = std::min(rate, port * sent);
+      round.links = {peers, Bytes(bytes * copies * sent / peers), rate, peers + 1};
+    }
+    if (nodes > 1) {
+      const auto others = static_cast<int>(nodes) - 1;
+      const BytesPerSecond network(shape.network_rate * factors.network_efficiency);
+      round.network = {others, Bytes(bytes * far / others), network, 0, peers + 1};
+      kernel.exchange.network = BytesPerSecond(shape.network_rate);
+    }
+    kernel.exchange.ranks = static_cast<int>(nodes) * (peers + 1);
+    kernel.exchange.peak = call.device().nvlink.bandwidth;
+    kernel.exchange.rounds = {round};
+  }
   GridSequence program;
   program.kernels.push_back(kernel);
   return program;

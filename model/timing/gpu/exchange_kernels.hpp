@@ -1,6 +1,7 @@
 // The exchange of tokens between the GPUs that share experts: dispatch sends every token to the
 // GPUs of the experts that it chose, combine brings the results back; beside them what only
-// prepares. Inside a node over its links, to other nodes over the network, both at the same time.
+// prepares. Messages inside a node take its links, those to other nodes the network, both at the
+// same time; SMs that feed the links bound their rate, and a time per row is ahead of them.
 #pragma once
 
 #include <cstdint>

@@ -159,9 +159,9 @@ LinkExchange nccl_exchange(const GpuDeviceSpec& device, const LinkFactors& facto
   } else {
     round.latency = factors.hop_simple;
     start += start_of_simple(factors, shape.op);
-    round.message *= traffic_in_switch(factors, shape);
+    round.links.each *= traffic_in_switch(factors, shape);
   }
-  round.link_rate = link_rate(device, factors) / cost;
+  round.links.rate = link_rate(device, factors) / cost;
   round.local = local_bytes(shape) / round.times;
   round.local_rate = factors.local_rate / cost;
   add_rounds(exchange, round, start);
@@ -175,10 +175,8 @@ LinkExchange custom_exchange(const GpuDeviceSpec& device, const LinkFactors& fac
   round.latency = factors.barrier * (shape.ranks - 1.0);
   round.local = shape.bytes;
   round.local_rate = factors.local_rate;
-  round.peers = shape.ranks - 1;
-  round.message = shape.bytes;
-  round.link_rate = link_rate(device, factors);
-  if (protocol == GpuProtocol::kTwoShot) round.message *= 1.0 / shape.ranks;
+  round.links = {shape.ranks - 1, shape.bytes, link_rate(device, factors)};
+  if (protocol == GpuProtocol::kTwoShot) round.links.each *= 1.0 / shape.ranks;
   exchange.rounds.push_back(round);
   if (protocol != GpuProtocol::kTwoShot) return exchange;
   round.latency = factors.two_shot;
@@ -192,9 +190,8 @@ LinkExchange plain_exchange(BytesPerSecond peak, Seconds hop, const GpuCollectiv
   LinkRound round;
   round.times = static_cast<int>(steps);
   round.latency = hop;
-  round.peers = shape.op == GpuCollective::kAllToAll ? shape.ranks - 1 : 1;
-  round.message = shape.bytes * (moved / (steps * round.peers));
-  round.link_rate = peak;
+  const int peers = shape.op == GpuCollective::kAllToAll ? shape.ranks - 1 : 1;
+  round.links = {peers, shape.bytes * (moved / (steps * peers)), peak};
   return {shape.ranks, peak, {round}, {}};
 }
 
@@ -202,7 +199,7 @@ ExchangeTime exchange_time(const LinkExchange& exchange) {
   ExchangeTime time;
   for (const LinkRound& round : exchange.rounds) {
     time.latency += round.latency * round.times;
-    time.moving += round.message * round.peers * round.times / round.link_rate;
+    time.moving += std::max(round.links.time(), round.network.time()) * round.times;
     if (round.local > Bytes(0)) time.moving += round.local * round.times / round.local_rate;
   }
   return time;

@@ -16,7 +16,7 @@ LinkExchange between(const NetworkSpec& network, const GroupNodes& at, GpuCollec
   LinkExchange small = exchange;
   for (LinkRound& round : small.rounds) {
     round.latency = known.network_hop_small;
-    round.link_rate = network.bandwidth * known.network_small_share;
+    round.links.rate = network.bandwidth * known.network_small_share;
   }
   return exchange_time(small).whole() < exchange_time(exchange).whole() ? small : exchange;
 }
@@ -42,14 +42,15 @@ LinkExchange network_exchange(
     LinkExchange part = inside({op, at.ranks, bytes});
     all.peak = part.peak;
     for (LinkRound& round : part.rounds) {
-      round.block = at.ranks;
+      round.links.block = at.ranks;
       all.rounds.push_back(round);
     }
   };
   const auto add_between = [&](GpuCollective op, Bytes bytes) {
     for (LinkRound round : between(network, at, op, bytes).rounds) {
-      round.over_network = true;
-      round.stride = at.ranks;
+      round.network = round.links;
+      round.network.stride = at.ranks;
+      round.links = {};
       all.rounds.push_back(round);
     }
   };
