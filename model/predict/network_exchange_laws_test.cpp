@@ -99,7 +99,7 @@ TEST(NetworkExchangeLaws, AGroupInOneNodeDoesNotSeeTheNetwork) {
 
 // What the GPUs of a system send each other to share 256 experts, 8 for each token.
 GridSequence experts_exchange(const GpuSystemSpec& system, std::int64_t gpus, std::int64_t tokens) {
-  const GpuFactors factors(system.device);
+  const GpuFactors factors(system.device, "");
   LayerKernels layers(system, factors, Bytes(0));
   MappedOp op;
   EXPECT_TRUE(layers.add_exchange({"combine", gpus, 1, tokens, 7168, 8, 256}, op));

@@ -56,10 +56,13 @@ class ChipOverlapLaws : public testing::TestWithParam<const char*> {
     exchange.peak = BytesPerSecond(uniform(random, 50e9, 900e9));
     const int rounds = 1 + static_cast<int>(random() % 14);
     const auto peers = random() % 2 == 0 ? 1 : exchange.ranks - 1;
-    exchange.rounds = {{rounds, Seconds(uniform(random, 2e-7, 3e-6)),
-                        Bytes(uniform(random, 0, 8e6)), device_.hbm.bandwidth * kL2Rate, peers,
-                        Bytes(uniform(random, 1e3, 4e6)),
-                        exchange.peak * uniform(random, 0.2, 0.9)}};
+    exchange.rounds = {
+        {rounds,
+         Seconds(uniform(random, 2e-7, 3e-6)),
+         Bytes(uniform(random, 0, 8e6)),
+         device_.hbm.bandwidth * kL2Rate,
+         {peers, Bytes(uniform(random, 1e3, 4e6)), exchange.peak * uniform(random, 0.2, 0.9)},
+         {}}};
     Collective collective;
     collective.name = "all-reduce";
     collective.exchange = exchange;

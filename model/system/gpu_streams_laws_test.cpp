@@ -250,8 +250,12 @@ TEST(GpuStreamsLaws, AProductBesideAnAllReduceTakesAtMostBothInTurn) {
   LinkExchange exchange;
   exchange.ranks = 4;
   exchange.peak = BytesPerSecond(450e9);
-  exchange.rounds = {
-      {6, Seconds(1e-6), Bytes(4e6), BytesPerSecond(4e12), 1, Bytes(2e6), BytesPerSecond(350e9)}};
+  exchange.rounds = {{6,
+                      Seconds(1e-6),
+                      Bytes(4e6),
+                      BytesPerSecond(4e12),
+                      {1, Bytes(2e6), BytesPerSecond(350e9)},
+                      {}}};
   Collective collective;
   collective.name = "all-reduce";
   collective.exchange = exchange;

@@ -98,7 +98,7 @@ class GpuLinks : public sc_core::sc_module, public SmClient {
   std::uint64_t serial_ = 0;  // number of the round at hand, the same on all ranks
   std::vector<std::unique_ptr<Message>> messages_;
   std::size_t sent_messages_ = 0;  // of the round
-  int leaving_ = 0;  // messages of the round, those that are not sent yet among them
+  int leaving_ = 0;                // messages of the round, those that are not sent yet among them
   std::map<std::uint64_t, int> arrived_;  // by serial: a neighbour may be ahead
   std::uint64_t sent_ = 0;
   std::uint64_t received_ = 0;

@@ -12,9 +12,9 @@ KnownTimes::Key key_of_exchange(const LinkExchange& exchange) {
     key.insert(key.end(), {static_cast<double>(round.times), round.latency.value(),
                            round.local.value(), round.local_rate.value()});
     for (const LinkMessages* sent : {&round.links, &round.network}) {
-      key.insert(key.end(), {static_cast<double>(sent->peers), static_cast<double>(sent->block),
-                             static_cast<double>(sent->stride), sent->each.value(),
-                             sent->rate.value()});
+      key.insert(key.end(),
+                 {static_cast<double>(sent->peers), static_cast<double>(sent->block),
+                  static_cast<double>(sent->stride), sent->each.value(), sent->rate.value()});
     }
   }
   return key;
