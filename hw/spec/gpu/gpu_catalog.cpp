@@ -146,7 +146,7 @@ void check_gpu(const GpuSystemSpec& spec, std::string_view where, Problems& prob
     problems.add(where, "system.devices",
                  fmt::format("{} GPUs do not divide into {} nodes", spec.devices, spec.nodes));
   }
-  if (spec.devices > 1 && spec.interconnect == "none") {
+  if (spec.devices > spec.nodes && spec.interconnect == "none") {
     problems.add(where, "system.interconnect", "several GPUs need one: nvlink or pcie");
   }
   if (spec.interconnect == "nvlink" && !(device.nvlink.bandwidth > BytesPerSecond(0))) {
@@ -251,7 +251,6 @@ GpuCatalog::Counted GpuCatalog::nodes_called(std::string_view system, std::int64
   std::map<std::string, Provenance> provenance;
   std::string bytes;
   const GpuSystemSpec spec = read_spec(node, provenance, bytes);
-  if (count * spec.devices > kMaxNamedGpus) return {};
   Counted counted;
   counted.name = fmt::format("{}-x{}", node, count);
   counted.file = node;
@@ -269,7 +268,18 @@ std::string GpuCatalog::find_system(std::string_view id) const {
   const Counted counted = declared_for(id);
   if (counted.file.empty()) return find_in(systems(), "system", id);
   if (counted.count >= 1 && counted.count <= counted.most) return counted.name;
-  if (counted.nodes > 1 && counted.networked) return counted.name;
+  if (counted.nodes > 1 && !counted.networked) {
+    throw UserError(fmt::format(
+        "system '{}': the file of {} states no system.network.bandwidth, so there are no several "
+        "of it",
+        id, counted.file));
+  }
+  if (counted.nodes > 1 && counted.count <= kMaxNamedGpus) return counted.name;
+  if (counted.nodes > 1) {
+    throw UserError(fmt::format("system '{}': at most {} of {} may be named, {} GPUs", id,
+                                kMaxNamedGpus / counted.most, counted.file,
+                                kMaxNamedGpus / counted.most * counted.most));
+  }
   throw UserError(fmt::format(
       "system '{}': the links of {} join up to {} GPUs; name 1 to {}{}", id, counted.file,
       counted.most, counted.most,
