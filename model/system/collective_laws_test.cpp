@@ -31,6 +31,12 @@ NeuronSystemSpec chain_of_six() {
   return system;
 }
 
+NeuronSystemSpec ring_of_four() {
+  NeuronSystemSpec system = exemplar_instances(exemplar_trn1_torus(), 4);
+  system.neighbour_bandwidth = 40.0_GBps;
+  return system;
+}
+
 NeuronSystemSpec by_size(NeuronSystemSpec system) {
   system.device.collective.algorithms = "by-size";
   return system;
@@ -105,18 +111,21 @@ TEST_P(CollectiveConservation, BytesOnEveryLinkAreThoseOfTheSteps) {
   const auto& [name, kind, sized] = GetParam();
   NeuronSystemSpec system = name == "torus"   ? exemplar_trn1_torus()
                             : name == "chain" ? chain_of_six()
+                            : name == "two"   ? exemplar_instances(exemplar_inf2_ring(), 2)
+                            : name == "four"  ? ring_of_four()
                                               : exemplar_inf2_ring();
   if (sized) system = by_size(system);
-  const int ranks = name == "torus" ? 32 : 12;
+  const int ranks = name == "torus" ? 32 : name == "two" ? 48 : name == "four" ? 128 : 12;
   const std::uint64_t bytes = 777'777;
   const auto run = execute_collective(system, {}, {kind, bytes}, ranks);
 
-  const Topology topology(system.topology, system.devices);
   const RankPlacement placement(system, ranks);
+  const Topology topology(system, placement.instances());
   std::vector<std::uint64_t> expected(topology.links().size(), 0);
   std::uint64_t sent = 0;
   CollectiveStep step;
-  for (const auto& plan : plan_collective(system.device.collective, kind, ranks, bytes)) {
+  for (const auto& plan : plan_collective(system.device.collective, {kind, bytes, ranks},
+                                          placement.ranks_of_instance())) {
     for (int r = 0; r < ranks; ++r) {
       for (int s = 0; s < plan.steps; ++s) {
         collective_step(plan, r, s, step);
@@ -139,7 +148,8 @@ TEST_P(CollectiveConservation, BytesOnEveryLinkAreThoseOfTheSteps) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, CollectiveConservation,
-                         ::testing::Combine(::testing::Values("ring", "chain", "torus"),
+                         ::testing::Combine(::testing::Values("ring", "chain", "torus", "two",
+                                                              "four"),
                                             ::testing::ValuesIn(kKinds), ::testing::Bool()),
                          [](const ::testing::TestParamInfo<Case>& test) {
                            return std::get<0>(test.param) + "_" +
