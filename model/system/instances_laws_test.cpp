@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "model/base/errors.hpp"
 #include "model/system/collective_run.hpp"
@@ -16,17 +15,8 @@ namespace {
 using namespace literals;
 using ::testing::HasSubstr;
 
-constexpr CollectiveKind kKinds[] = {CollectiveKind::kAllReduce, CollectiveKind::kAllGather,
-                                     CollectiveKind::kReduceScatter, CollectiveKind::kAllToAll,
-                                     CollectiveKind::kPermute};
-
 // 24 cores of a ring of 12 devices in each instance.
 NeuronSystemSpec two_rings() { return exemplar_instances(exemplar_inf2_ring(), 2); }
-
-double seconds(const NeuronSystemSpec& system, CollectiveKind kind, int ranks, double bytes) {
-  return collective_time(system, {}, kind, ranks, static_cast<std::uint64_t>(std::ceil(bytes)))
-      .value();
-}
 
 double network_share(const NeuronSystemSpec& system) {
   return system.network.value() / system.devices_of_instance();
@@ -41,18 +31,21 @@ double between_two(const NeuronSystemSpec& system, double bytes) {
 TEST(InstancesLaws, ASumIsThatWithinAnInstanceAndThatBetweenThem) {
   const NeuronSystemSpec two = two_rings();
   for (const double bytes : {4.8e3, 48e6, 480e6}) {
-    const double expected = seconds(exemplar_inf2_ring(), CollectiveKind::kAllReduce, 24, bytes) +
-                            between_two(two, bytes);
-    EXPECT_NEAR(seconds(two, CollectiveKind::kAllReduce, 48, bytes), expected, 0.02 * expected)
+    const double expected =
+        collective_seconds(exemplar_inf2_ring(), CollectiveKind::kAllReduce, 24, bytes) +
+        between_two(two, bytes);
+    EXPECT_NEAR(collective_seconds(two, CollectiveKind::kAllReduce, 48, bytes), expected,
+                0.02 * expected)
         << bytes;
   }
 }
 
 TEST(InstancesLaws, NeverFasterThanWithinOneInstance) {
   const NeuronSystemSpec one = exemplar_inf2_ring();
-  for (const CollectiveKind kind : kKinds) {
+  for (const CollectiveKind kind : kCollectiveKinds) {
     for (const double bytes : {480.0, 4.8e5, 48e6}) {
-      EXPECT_GE(seconds(two_rings(), kind, 48, bytes), seconds(one, kind, 24, bytes))
+      EXPECT_GE(collective_seconds(two_rings(), kind, 48, bytes),
+                collective_seconds(one, kind, 24, bytes))
           << to_string(kind) << " " << bytes;
     }
   }
@@ -64,27 +57,28 @@ TEST(InstancesLaws, LargeOnesAreSlowerThanOnLinksThatJoinAllCores) {
   halves.devices = 6;
   halves = exemplar_instances(halves, 2);
   halves.device.collective.group_sizes = "2, 12";
-  for (const CollectiveKind kind : kKinds) {
-    EXPECT_GT(seconds(halves, kind, 24, 240e6), seconds(exemplar_inf2_ring(), kind, 24, 240e6))
+  for (const CollectiveKind kind : kCollectiveKinds) {
+    EXPECT_GT(collective_seconds(halves, kind, 24, 240e6),
+              collective_seconds(exemplar_inf2_ring(), kind, 24, 240e6))
         << to_string(kind);
   }
 }
 
 TEST(InstancesLaws, TimeFallsWithTheRateAndTheHopOfTheNetwork) {
-  for (const CollectiveKind kind : kKinds) {
+  for (const CollectiveKind kind : kCollectiveKinds) {
     NeuronSystemSpec system = two_rings();
-    const double before = seconds(system, kind, 48, 48e6);
+    const double before = collective_seconds(system, kind, 48, 48e6);
     system.network = system.network * 2;
-    const double rate = seconds(system, kind, 48, 48e6);
+    const double rate = collective_seconds(system, kind, 48, 48e6);
     EXPECT_LT(rate, before) << to_string(kind);
     system.network_hop = 10.0_us;
-    EXPECT_LT(seconds(system, kind, 48, 48e6), rate) << to_string(kind);
+    EXPECT_LT(collective_seconds(system, kind, 48, 48e6), rate) << to_string(kind);
   }
 }
 
 TEST(InstancesLaws, NeverFasterThanTheBytesOnTheNetwork) {
   const NeuronSystemSpec system = two_rings();
-  for (const CollectiveKind kind : kKinds) {
+  for (const CollectiveKind kind : kCollectiveKinds) {
     const auto run = execute_collective(system, {}, {kind, 48'000'000}, 48);
     std::uint64_t busiest = 0;
     std::uint64_t there = 0;
@@ -103,14 +97,16 @@ TEST(InstancesLaws, NeverFasterThanTheBytesOnTheNetwork) {
 }
 
 TEST(InstancesLaws, AGroupWithinAnInstanceDoesNotSeeTheOthers) {
-  for (const CollectiveKind kind : kKinds) {
+  for (const CollectiveKind kind : kCollectiveKinds) {
     const auto alone = execute_collective(exemplar_inf2_ring(), {}, {kind, 2'400'000}, 24);
     const auto beside = execute_collective(two_rings(), {}, {kind, 2'400'000}, 24);
     EXPECT_EQ(beside.duration, alone.duration) << to_string(kind);
     EXPECT_EQ(beside.links.size(), alone.links.size()) << to_string(kind);
-    // Nor do groups of a copy that lies on both.
+    // Nor do groups of a copy that lies on both; what meets on a link at the same time may pass it
+    // in another order.
     const auto groups = execute_collective(two_rings(), {}, {kind, 2'400'000, 24}, 48);
-    EXPECT_EQ(groups.duration, alone.duration) << to_string(kind);
+    EXPECT_NEAR(to_seconds(groups.duration) / to_seconds(alone.duration), 1, 0.01)
+        << to_string(kind);
   }
 }
 
@@ -118,9 +114,9 @@ TEST(InstancesLaws, AGroupWithinAnInstanceDoesNotSeeTheOthers) {
 TEST(InstancesLaws, LinksToTheNeighbourTakeTheBytesOfTheirPlace) {
   NeuronSystemSpec system = exemplar_trn1_torus();
   system = exemplar_instances(system, 4);
-  const double over_network = seconds(system, CollectiveKind::kAllReduce, 128, 64e6);
+  const double over_network = collective_seconds(system, CollectiveKind::kAllReduce, 128, 64e6);
   system.neighbour_bandwidth = 40.0_GBps;
-  EXPECT_LT(seconds(system, CollectiveKind::kAllReduce, 128, 64e6), over_network);
+  EXPECT_LT(collective_seconds(system, CollectiveKind::kAllReduce, 128, 64e6), over_network);
   const auto run = execute_collective(system, {}, {CollectiveKind::kAllReduce, 64'000'000}, 128);
   std::uint64_t between = 0;
   for (const LinkTraffic& link : run.links) {

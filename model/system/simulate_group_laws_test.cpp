@@ -98,7 +98,7 @@ TEST(SimulateGroup, OneCoreStandsForTheRanksOfSeveralInstances) {
     const Execution one = run(two, program, 48, false);
     EXPECT_EQ(all.cores.size(), 48U);
     const auto expected = static_cast<double>(device_time(all));
-    EXPECT_NEAR(static_cast<double>(device_time(one)), expected, 1e-3 * expected) << reduced;
+    EXPECT_NEAR(static_cast<double>(device_time(one)), expected, 5e-3 * expected) << reduced;
     ASSERT_EQ(all.links.size(), one.links.size());
     for (std::size_t l = 0; l < all.links.size(); ++l)
       EXPECT_EQ(all.links[l].bytes, one.links[l].bytes);

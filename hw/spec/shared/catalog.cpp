@@ -62,6 +62,7 @@ void multiply(NeuronSystemSpec& spec, const std::string& id, int count,
   spec.vcpus *= count;
   spec.host_memory = spec.host_memory * count;
   for (auto& [kind, price] : spec.price_usd_per_hour) price *= count;
+  provenance["system.instances"] = provenance["system.devices"];
   FieldList list;
   all_fields(list, spec);
   std::vector<std::string> paths = {"system.devices", "system.instances", "system.vcpus",

@@ -135,15 +135,20 @@ class NeuronDevice final : public ResolvedDevice {
     std::vector<MemoryPlace> places;
     const LoadOptions facts{machine_set(request()), "none"};
     const Catalog catalog;
-    for (const std::string& id : catalog.systems()) {
-      for (const char* several : {"", "-x2", "-x4"}) {
-        try {
-          places.push_back(place_of(load_calibrated(id + several, facts, catalog).spec));
-        } catch (const UserError&) {
-          continue;  // an override that is not of this system, or one without a network
-        }
+    std::vector<std::string> several;
+    const auto add = [&](const std::string& id, bool is_several) {
+      try {
+        const NeuronSystemSpec spec = load_calibrated(id, facts, catalog).spec;
+        places.push_back(place_of(spec));
+        places.back().is_several = is_several;
+        if (is_several || spec.network_hop == Seconds(0)) return;
+        for (const char* count : {"-x2", "-x4", "-x8"}) several.push_back(id + count);
+      } catch (const UserError&) {
+        return;  // an override that is not of this system
       }
-    }
+    };
+    for (const std::string& id : catalog.systems()) add(id, false);
+    for (const std::string& id : several) add(id, true);
     return places;
   }
 
