@@ -126,7 +126,7 @@ std::vector<int> Topology::ring(int count) const {
 }
 
 RankPlacement::RankPlacement(const NeuronSystemSpec& system, int ranks)
-    : ranks_(ranks), cores_per_device_(std::min(ranks, system.device.cores)), instances_(1) {
+    : ranks_(ranks), cores_per_device_(std::min(ranks, system.device.cores)) {
   FORETELL_CHECK(ranks > 0 && ranks % cores_per_device_ == 0,
                  "a group that fills its devices unevenly");
   const int devices = ranks / cores_per_device_;

@@ -80,7 +80,7 @@ class RankPlacement {
  private:
   int ranks_;
   int cores_per_device_;
-  int instances_;  // that the group lies on
+  int instances_ = 1;  // that the group lies on
   std::vector<int> devices_;
 };
 
