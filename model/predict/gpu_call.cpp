@@ -216,11 +216,8 @@ Seconds handover_time(const GpuSystemSpec& system, const GpuFactors& factors,
     return to_seconds(simulate(GpuMachine{system.device}, send).end);
   };
   const Seconds near = message(1);
-  const int boundaries = layout.stages - 1;
-  const int together = std::max(1, gpus_of_node(system) / layout.gpus);  // stages of a node
-  const int leaving = std::min(boundaries, (layout.stages - 1) / together);
-  if (system.nodes == 1 || leaving <= 0) return near;
-  const double far = static_cast<double>(leaving) / boundaries;
+  const double far = share_leaving(layout, gpus_of_node(system));
+  if (system.nodes == 1 || far <= 0) return near;
   return near * (1 - far) + message(gpus_of_node(system)) * far;
 }
 

@@ -9,6 +9,7 @@
 #include "hw/spec/gpu/gpu_spec.hpp"
 #include "model/base/metrics.hpp"
 #include "model/mapping/shared/fuse.hpp"
+#include "model/predict/pipeline.hpp"
 #include "model/program/grid.hpp"
 #include "model/system/kernel_trace.hpp"
 #include "model/timing/shared/chain_interval.hpp"
@@ -54,10 +55,6 @@ GpuCallResult run_gpu_call(const GpuCall& call);
 // From a GPU of a stage to one of the next, simulated: a message over the links of the two, in the
 // fastest protocol of NCCL over NVLink; by facts alone and over PCIe 1 us and the bytes at the rate
 // of the links. Between nodes it takes the network: the mean over the stages of a copy.
-struct StageLayout {
-  int stages = 1;
-  int gpus = 1;  // of each
-};
 Seconds handover_time(const GpuSystemSpec& system, const GpuFactors& factors,
                       const StageLayout& layout, Bytes bytes);
 

@@ -94,9 +94,25 @@ LayerRange stage_layers(std::int64_t layers, int stages, int stage) {
 }
 
 Seconds handover_time(const NeuronSystemSpec& system, const NeuronFactors& factors, Bytes bytes) {
-  const LinkSpec& link = system.device.link;
-  const Seconds hop = factors.hop_latency > Seconds(0) ? factors.hop_latency : link.hop_latency;
-  return hop + bytes / link.bandwidth;
+  return hop_latency(system.device, factors) + bytes / system.device.link.bandwidth;
+}
+
+Seconds handover_time(const NeuronSystemSpec& system, const NeuronFactors& factors,
+                      const StageLayout& layout, Bytes bytes) {
+  const Seconds near = handover_time(system, factors, bytes);
+  const double far = share_leaving(layout, system.devices_of_instance() * system.device.cores);
+  if (system.instance_count() == 1 || far <= 0) return near;
+  const bool networked = system.neighbour_bandwidth == BytesPerSecond(0);
+  const Seconds other =
+      networked ? system.network_hop + bytes / (system.network / system.devices_of_instance())
+                : hop_latency(system.device, factors) + bytes / system.neighbour_bandwidth;
+  return near * (1 - far) + other * far;
+}
+
+double share_leaving(const StageLayout& layout, int of_node) {
+  const int handed = (layout.stages - 1) / layout.on_device;
+  const int together = std::max(layout.on_device, of_node / layout.parts);  // stages of a node
+  return handed == 0 ? 0 : static_cast<double>((layout.stages - 1) / together) / handed;
 }
 
 PipelinePass run_pipeline(const Pipeline& pipeline, const NeuronSystemSpec& system,

@@ -2,7 +2,8 @@
 //
 // The stages stand on the devices in order. The activations that one hands to the next,
 // [tokens x hidden], are stored to HBM and loaded from there as part of the two stages; between
-// devices they also cross one link, once for all cores of a stage, which hold the same. A token
+// devices they also cross one link, once for all cores of a stage, which hold the same; between
+// instances that is the link of the device to the network, or to the neighbour. A token
 // goes through all stages one after the other. As soon as there are as many batches in flight as
 // stages, the slowest stage decides how many come out per second.
 #pragma once
@@ -56,7 +57,19 @@ PipelinePass run_pipeline(const Pipeline& pipeline, const Handover& handover,
                           const StageGraph& graph_of,
                           const std::function<Metrics(const Graph&)>& run);
 
+// Stages of a copy, which fill node after node.
+struct StageLayout {
+  int stages = 1;
+  int parts = 1;      // of each: cores, GPUs
+  int on_device = 1;  // stages that share a device and hand over in its memory
+};
+// Of the boundaries between devices, those that lie between nodes of `of_node` parts.
+double share_leaving(const StageLayout& layout, int of_node);
+
 // Activations of `bytes` to the next device.
 Seconds handover_time(const NeuronSystemSpec& system, const NeuronFactors& factors, Bytes bytes);
+// Where stages lie on several instances: the mean over the boundaries between devices.
+Seconds handover_time(const NeuronSystemSpec& system, const NeuronFactors& factors,
+                      const StageLayout& layout, Bytes bytes);
 
 }  // namespace foretell

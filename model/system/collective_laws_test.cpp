@@ -20,10 +20,6 @@ namespace {
 using namespace literals;
 using ::testing::HasSubstr;
 
-constexpr CollectiveKind kKinds[] = {CollectiveKind::kAllReduce, CollectiveKind::kAllGather,
-                                     CollectiveKind::kReduceScatter, CollectiveKind::kAllToAll,
-                                     CollectiveKind::kPermute};
-
 NeuronSystemSpec chain_of_six() {
   NeuronSystemSpec system = exemplar_inf2();
   system.devices = 6;
@@ -31,14 +27,15 @@ NeuronSystemSpec chain_of_six() {
   return system;
 }
 
-NeuronSystemSpec by_size(NeuronSystemSpec system) {
-  system.device.collective.algorithms = "by-size";
+NeuronSystemSpec ring_of_four() {
+  NeuronSystemSpec system = exemplar_instances(exemplar_trn1_torus(), 4);
+  system.neighbour_bandwidth = 40.0_GBps;
   return system;
 }
 
-double seconds(const NeuronSystemSpec& system, CollectiveKind kind, int ranks, double bytes) {
-  return collective_time(system, {}, kind, ranks, static_cast<std::uint64_t>(std::ceil(bytes)))
-      .value();
+NeuronSystemSpec by_size(NeuronSystemSpec system) {
+  system.device.collective.algorithms = "by-size";
+  return system;
 }
 
 // Steps of a ring with hop latency and rate, and the overhead of its phases.
@@ -54,7 +51,7 @@ TEST(CollectiveLaws, ARingAllReduceTakesItsClosedForm) {
     for (const auto& [system, ranks] :
          {std::pair(ring, 24), {ring, 12}, {chain_of_six(), 12}, {exemplar_trn1_torus(), 32}}) {
       const double expected = closed_form(system, ranks, bytes, 2);
-      EXPECT_NEAR(seconds(system, CollectiveKind::kAllReduce, ranks, bytes), expected,
+      EXPECT_NEAR(collective_seconds(system, CollectiveKind::kAllReduce, ranks, bytes), expected,
                   0.02 * expected)
           << ranks << " ranks, " << bytes;
     }
@@ -65,16 +62,17 @@ TEST(CollectiveLaws, ASmallAllReduceIsItsHopsAndOverheads) {
   const NeuronSystemSpec ring = exemplar_inf2_ring();
   const double hops = 2 * 23 * ring.device.link.hop_latency.value() +
                       2 * ring.device.collective.phase_overhead.value();
-  EXPECT_NEAR(seconds(ring, CollectiveKind::kAllReduce, 24, 24), hops, 1e-3 * hops);
-  EXPECT_NEAR(seconds(exemplar_inf2(), CollectiveKind::kAllReduce, 2, 24), 2 * 1.5e-6 + 4e-6, 1e-8);
+  EXPECT_NEAR(collective_seconds(ring, CollectiveKind::kAllReduce, 24, 24), hops, 1e-3 * hops);
+  EXPECT_NEAR(collective_seconds(exemplar_inf2(), CollectiveKind::kAllReduce, 2, 24),
+              2 * 1.5e-6 + 4e-6, 1e-8);
 }
 
 TEST(CollectiveLaws, GatherAndScatterAreTheHalvesOfAnAllReduce) {
   const NeuronSystemSpec ring = exemplar_inf2_ring();
   for (const double bytes : {2.4e3, 24e6}) {
-    const double gather = seconds(ring, CollectiveKind::kAllGather, 24, bytes);
-    const double scatter = seconds(ring, CollectiveKind::kReduceScatter, 24, bytes);
-    const double reduce = seconds(ring, CollectiveKind::kAllReduce, 24, bytes);
+    const double gather = collective_seconds(ring, CollectiveKind::kAllGather, 24, bytes);
+    const double scatter = collective_seconds(ring, CollectiveKind::kReduceScatter, 24, bytes);
+    const double reduce = collective_seconds(ring, CollectiveKind::kAllReduce, 24, bytes);
     EXPECT_NEAR(gather, closed_form(ring, 24, bytes, 1), 0.02 * gather);
     EXPECT_NEAR(reduce, gather + scatter, 1e-3 * reduce);
   }
@@ -83,7 +81,8 @@ TEST(CollectiveLaws, GatherAndScatterAreTheHalvesOfAnAllReduce) {
 TEST(CollectiveLaws, APermuteIsOneStep) {
   const NeuronSystemSpec ring = exemplar_inf2_ring();
   const double expected = 2e-6 + 1.5e-6 + 32e6 / 50e9;
-  EXPECT_NEAR(seconds(ring, CollectiveKind::kPermute, 24, 32e6), expected, 0.01 * expected);
+  EXPECT_NEAR(collective_seconds(ring, CollectiveKind::kPermute, 24, 32e6), expected,
+              0.01 * expected);
 }
 
 // Pairs that are far apart share links: the busiest one bounds the whole from below.
@@ -105,18 +104,21 @@ TEST_P(CollectiveConservation, BytesOnEveryLinkAreThoseOfTheSteps) {
   const auto& [name, kind, sized] = GetParam();
   NeuronSystemSpec system = name == "torus"   ? exemplar_trn1_torus()
                             : name == "chain" ? chain_of_six()
+                            : name == "two"   ? exemplar_instances(exemplar_inf2_ring(), 2)
+                            : name == "four"  ? ring_of_four()
                                               : exemplar_inf2_ring();
   if (sized) system = by_size(system);
-  const int ranks = name == "torus" ? 32 : 12;
+  const int ranks = name == "torus" ? 32 : name == "two" ? 48 : name == "four" ? 128 : 12;
   const std::uint64_t bytes = 777'777;
   const auto run = execute_collective(system, {}, {kind, bytes}, ranks);
 
-  const Topology topology(system.topology, system.devices);
   const RankPlacement placement(system, ranks);
+  const Topology topology(system, placement.instances());
   std::vector<std::uint64_t> expected(topology.links().size(), 0);
   std::uint64_t sent = 0;
   CollectiveStep step;
-  for (const auto& plan : plan_collective(system.device.collective, kind, ranks, bytes)) {
+  for (const auto& plan : plan_collective(system.device.collective, {kind, bytes, ranks},
+                                          placement.ranks_of_instance())) {
     for (int r = 0; r < ranks; ++r) {
       for (int s = 0; s < plan.steps; ++s) {
         collective_step(plan, r, s, step);
@@ -138,14 +140,14 @@ TEST_P(CollectiveConservation, BytesOnEveryLinkAreThoseOfTheSteps) {
   for (std::size_t l = 0; l < expected.size(); ++l) EXPECT_EQ(run.links[l].bytes, expected[l]);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, CollectiveConservation,
-                         ::testing::Combine(::testing::Values("ring", "chain", "torus"),
-                                            ::testing::ValuesIn(kKinds), ::testing::Bool()),
-                         [](const ::testing::TestParamInfo<Case>& test) {
-                           return std::get<0>(test.param) + "_" +
-                                  std::string(to_string(std::get<1>(test.param))) +
-                                  (std::get<2>(test.param) ? "_by_size" : "_ring");
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    All, CollectiveConservation,
+    ::testing::Combine(::testing::Values("ring", "chain", "torus", "two", "four"),
+                       ::testing::ValuesIn(kCollectiveKinds), ::testing::Bool()),
+    [](const ::testing::TestParamInfo<Case>& test) {
+      return std::get<0>(test.param) + "_" + std::string(to_string(std::get<1>(test.param))) +
+             (std::get<2>(test.param) ? "_by_size" : "_ring");
+    });
 
 TEST(CollectiveLaws, ARingAllReduceLoadsEveryLinkOfTheRingEqually) {
   const std::uint64_t bytes = 24 * 100'000;
@@ -177,10 +179,10 @@ TEST(CollectiveLaws, MemoryIsTouchedAsOftenAsPublished) {
 TEST(CollectiveLaws, MoreBytesAreNeverFaster) {
   for (const NeuronSystemSpec& system :
        {exemplar_inf2_ring(), exemplar_trn1_torus(), chain_of_six()}) {
-    for (const CollectiveKind kind : kKinds) {
+    for (const CollectiveKind kind : kCollectiveKinds) {
       double last = 0;
       for (double bytes = 64; bytes < 1e8; bytes *= 7) {
-        const double now = seconds(system, kind, 8, bytes);
+        const double now = collective_seconds(system, kind, 8, bytes);
         EXPECT_GE(now, last) << to_string(kind) << " " << bytes;
         last = now;
       }
@@ -190,24 +192,25 @@ TEST(CollectiveLaws, MoreBytesAreNeverFaster) {
 
 TEST(CollectiveLaws, FasterLinksRatesAndHopsAreNeverSlower) {
   const double bytes = 5e6;
-  for (const CollectiveKind kind : kKinds) {
+  for (const CollectiveKind kind : kCollectiveKinds) {
     NeuronSystemSpec system = exemplar_inf2_ring();
-    const double before = seconds(system, kind, 24, bytes);
+    const double before = collective_seconds(system, kind, 24, bytes);
     system.device.link.bandwidth = system.device.link.bandwidth * 2;
-    const double links = seconds(system, kind, 24, bytes);
+    const double links = collective_seconds(system, kind, 24, bytes);
     EXPECT_LE(links, before) << to_string(kind);
     system.device.link.hop_latency = 1.0_us;
-    const double hops = seconds(system, kind, 24, bytes);
+    const double hops = collective_seconds(system, kind, 24, bytes);
     EXPECT_LT(hops, links) << to_string(kind);
     system.device.collective.rate = 60.0_GBps;
-    EXPECT_LT(seconds(system, kind, 24, bytes), hops) << to_string(kind);
+    EXPECT_LT(collective_seconds(system, kind, 24, bytes), hops) << to_string(kind);
   }
 }
 
 TEST(CollectiveLaws, TheFittedHopReplacesThePublishedOne) {
   NeuronFactors factors;
   factors.hop_latency = 1.0_us;
-  const double published = seconds(exemplar_inf2_ring(), CollectiveKind::kAllReduce, 24, 24);
+  const double published =
+      collective_seconds(exemplar_inf2_ring(), CollectiveKind::kAllReduce, 24, 24);
   const double fitted =
       collective_time(exemplar_inf2_ring(), factors, CollectiveKind::kAllReduce, 24, 24).value();
   EXPECT_NEAR(published - fitted, 46 * 0.5e-6, 1e-9);
@@ -215,21 +218,21 @@ TEST(CollectiveLaws, TheFittedHopReplacesThePublishedOne) {
 
 TEST(CollectiveLaws, ASecondRingHalvesTheTransferAndNotTheHops) {
   NeuronSystemSpec system = exemplar_inf2_ring();
-  const double small = seconds(system, CollectiveKind::kAllReduce, 24, 24);
-  const double large = seconds(system, CollectiveKind::kAllReduce, 24, 240e6);
+  const double small = collective_seconds(system, CollectiveKind::kAllReduce, 24, 24);
+  const double large = collective_seconds(system, CollectiveKind::kAllReduce, 24, 240e6);
   system.device.collective.rings = 2;
-  EXPECT_NEAR(seconds(system, CollectiveKind::kAllReduce, 24, 24), small, 1e-2 * small);
-  EXPECT_NEAR(seconds(system, CollectiveKind::kAllReduce, 24, 240e6) - small, (large - small) / 2,
-              0.02 * large);
+  EXPECT_NEAR(collective_seconds(system, CollectiveKind::kAllReduce, 24, 24), small, 1e-2 * small);
+  EXPECT_NEAR(collective_seconds(system, CollectiveKind::kAllReduce, 24, 240e6) - small,
+              (large - small) / 2, 0.02 * large);
 }
 
 TEST(CollectiveLaws, FewerStepsAreFasterForSmallBuffers) {
   const NeuronSystemSpec ring = exemplar_trn1_torus();
   const NeuronSystemSpec sized = by_size(ring);
-  EXPECT_LT(seconds(sized, CollectiveKind::kAllReduce, 32, 16e3),
-            0.2 * seconds(ring, CollectiveKind::kAllReduce, 32, 16e3));
-  EXPECT_EQ(seconds(sized, CollectiveKind::kAllReduce, 32, 100e6),
-            seconds(ring, CollectiveKind::kAllReduce, 32, 100e6));
+  EXPECT_LT(collective_seconds(sized, CollectiveKind::kAllReduce, 32, 16e3),
+            0.2 * collective_seconds(ring, CollectiveKind::kAllReduce, 32, 16e3));
+  EXPECT_EQ(collective_seconds(sized, CollectiveKind::kAllReduce, 32, 100e6),
+            collective_seconds(ring, CollectiveKind::kAllReduce, 32, 100e6));
 }
 
 TEST(CollectiveLaws, AGroupThatTheVendorDoesNotAllowIsRefused) {
@@ -240,8 +243,10 @@ TEST(CollectiveLaws, AGroupThatTheVendorDoesNotAllowIsRefused) {
     EXPECT_THAT(error.what(), HasSubstr("5 is not possible on"));
     EXPECT_THAT(error.what(), HasSubstr("possible are 1, 2, 4, 8, 12, 24"));
   }
-  EXPECT_THROW(seconds(exemplar_inf2_ring(), CollectiveKind::kAllReduce, 1, 24), UserError);
-  EXPECT_THROW(seconds(exemplar_inf2_ring(), CollectiveKind::kAllReduce, 24, 0), UserError);
+  EXPECT_THROW(collective_seconds(exemplar_inf2_ring(), CollectiveKind::kAllReduce, 1, 24),
+               UserError);
+  EXPECT_THROW(collective_seconds(exemplar_inf2_ring(), CollectiveKind::kAllReduce, 24, 0),
+               UserError);
 }
 
 }  // namespace

@@ -94,9 +94,6 @@ CollectiveExecution execute_rounds(const NeuronSystemSpec& system, const NeuronF
   const auto [first, last] = driver.ends(rounds - 1);
   result.duration = rounds == 1 ? last : (last - driver.ends(0).second) / (rounds - 1);
   result.skew = last - first;
-  result.algorithm =
-      choose_algorithm(system.device.collective, collective.kind,
-                       collective.ranks > 0 ? collective.ranks : ranks, collective.bytes);
   result.links = fabric.traffic();
   for (const int device : fabric.placement().devices()) {
     result.sent += fabric.unit(device).sent_bytes();
@@ -115,16 +112,25 @@ CollectiveExecution execute_collective(const NeuronSystemSpec& system, const Neu
   if (ranks < 2) throw UserError("a collective needs at least 2 ranks");
   if (shape.bytes == 0)
     throw UserError("a collective of 0 bytes; state the size of the buffer of a rank");
-  require_groups(shape, ranks);
+  require_groups(system, shape, ranks);
   return execute_rounds(system, factors, collective_of(shape), ranks, 1);
 }
 
-void require_groups(const CollectiveShape& shape, int ranks) {
+void require_groups(const NeuronSystemSpec& system, const CollectiveShape& shape, int ranks) {
   const bool is_whole = shape.ranks == 0;
   const std::int64_t span = std::int64_t{shape.ranks} * shape.stride;
-  if (is_whole || (shape.ranks > 1 && shape.stride > 0 && ranks % span == 0)) return;
-  throw UserError(fmt::format("a collective among {} ranks, {} apart, does not divide {} cores",
-                              shape.ranks, shape.stride, ranks));
+  if (!is_whole && (shape.ranks <= 1 || shape.stride <= 0 || ranks % span != 0)) {
+    throw UserError(fmt::format("a collective among {} ranks, {} apart, does not divide {} cores",
+                                shape.ranks, shape.stride, ranks));
+  }
+  const int of_instance = system.devices_of_instance() * system.device.cores;
+  const auto divides = [](std::int64_t a, std::int64_t b) { return a % b == 0 || b % a == 0; };
+  if (is_whole || ranks <= of_instance ||
+      (divides(span, of_instance) && divides(shape.stride, of_instance)))
+    return;
+  throw UserError(
+      fmt::format("a collective among {} ranks, {} apart, divides instances of {} cores unevenly",
+                  shape.ranks, shape.stride, of_instance));
 }
 
 const CollectiveExecution& CollectiveCosts::of(const CollectiveShape& shape) {

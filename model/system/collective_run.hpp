@@ -15,13 +15,13 @@
 
 namespace foretell {
 
-// UserError unless the groups of `shape` divide a copy of `ranks` cores.
-void require_groups(const CollectiveShape& shape, int ranks);
+// UserError unless the groups of `shape` divide a copy of `ranks` cores, and each has as many, of
+// the same places, in every instance that it lies on.
+void require_groups(const NeuronSystemSpec& system, const CollectiveShape& shape, int ranks);
 
 struct CollectiveExecution {
-  Ticks duration = 0;  // all ranks join at once, until the last one is done
-  Ticks skew = 0;      // by which the last one was later than the first
-  CollectiveAlgorithm algorithm = CollectiveAlgorithm::kRing;
+  Ticks duration = 0;              // all ranks join at once, until the last one is done
+  Ticks skew = 0;                  // by which the last one was later than the first
   std::vector<LinkTraffic> links;  // every direction of every link of the system
   std::uint64_t sent = 0;          // by all ranks
   std::uint64_t received = 0;

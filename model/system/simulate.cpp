@@ -191,7 +191,7 @@ Execution simulate(const NeuronSystemSpec& system, const NeuronFactors& factors,
   const Call call{system, factors, settings, program, scaling_of(system.device, factors, settings)};
   if (settings.tensor_parallel > 1) {
     for (const Collective& collective : program.collectives())
-      require_groups(collective, settings.tensor_parallel);
+      require_groups(system, collective, settings.tensor_parallel);
     const bool alike = system.different.empty();
     return settings.every_rank || !alike
                ? run_on_machine(program, [&] { return std::make_unique<EveryRank>(call); })

@@ -90,6 +90,21 @@ TEST(SimulateGroup, OneCoreInLockStepStandsForAllRanks) {
   }
 }
 
+TEST(SimulateGroup, OneCoreStandsForTheRanksOfSeveralInstances) {
+  const NeuronSystemSpec two = exemplar_instances(exemplar_inf2_ring(), 2);
+  for (const std::uint64_t reduced : {16384UL, 16777216UL}) {
+    const Program program = layers(3, 65536, reduced);
+    const Execution all = run(two, program, 48, true);
+    const Execution one = run(two, program, 48, false);
+    EXPECT_EQ(all.cores.size(), 48U);
+    const auto expected = static_cast<double>(device_time(all));
+    EXPECT_NEAR(static_cast<double>(device_time(one)), expected, 5e-3 * expected) << reduced;
+    ASSERT_EQ(all.links.size(), one.links.size());
+    for (std::size_t l = 0; l < all.links.size(); ++l)
+      EXPECT_EQ(all.links[l].bytes, one.links[l].bytes);
+  }
+}
+
 TEST(SimulateGroup, BothWaysCountTheSameBytes) {
   const Program program = layers(3, 65536, 1048576);
   for (const int ranks : {2, 24}) {

@@ -263,8 +263,9 @@ class TraceWriter {
       }
     }
     for (const auto& [ends, changes] : links) {
-      write_counter(fmt::format("link {} to {} GB/s", ends.first, ends.second), {"carried"},
-                    chip_process(), changes, kGigabytesPerSecond);
+      const auto place = [](int end) { return end < 0 ? "network" : std::to_string(end); };
+      write_counter(fmt::format("link {} to {} GB/s", place(ends.first), place(ends.second)),
+                    {"carried"}, chip_process(), changes, kGigabytesPerSecond);
     }
   }
 

@@ -47,6 +47,16 @@ inline NeuronSystemSpec exemplar_inf2_ring() {
   return system;
 }
 
+// Several instances of a system, which meet in a network of 100 Gb/s for each device.
+inline NeuronSystemSpec exemplar_instances(NeuronSystemSpec system, int instances) {
+  using namespace literals;
+  system.network = 12.5_GBps * system.devices;
+  system.network_hop = 15.0_us;
+  system.devices *= instances;
+  system.instances = instances;
+  return system;
+}
+
 // Sixteen devices with four links each in a torus (trn1.32xlarge).
 inline NeuronSystemSpec exemplar_trn1_torus() {
   NeuronSystemSpec system = exemplar_inf2();

@@ -41,6 +41,11 @@ void fields(FieldList& list, NeuronFactors& factors);
 // Those of the system, then those of the factors as factors.….
 void all_fields(FieldList& list, NeuronSystemSpec& spec, NeuronFactors& factors);
 
+// A step of a collective, without its transfer.
+inline Seconds hop_latency(const NeuronDeviceSpec& device, const NeuronFactors& factors) {
+  return factors.hop_latency > Seconds(0) ? factors.hop_latency : device.link.hop_latency;
+}
+
 // Multiplier of engine time.
 double sdk_engine_time(const NeuronFactors& factors, std::string_view sdk);
 // Multiplier of the call overhead of a network that reads images, or none.

@@ -10,6 +10,7 @@
 
 #include "hw/spec/gpu/gpu_architecture.hpp"
 #include "hw/spec/gpu/gpu_fields.hpp"
+#include "hw/spec/shared/counted_name.hpp"
 #include "hw/spec/shared/data_folder.hpp"
 #include "hw/spec/shared/device_file.hpp"
 #include "hw/spec/shared/follow_override.hpp"
@@ -22,7 +23,6 @@
 #include "model/base/hash.hpp"
 #include "model/base/kept_inputs.hpp"
 #include "model/base/names.hpp"
-#include "model/base/number_text.hpp"
 #include "model/base/text.hpp"
 #include "model/config/document.hpp"
 
@@ -44,32 +44,6 @@ struct DriverNames {
   };
   std::map<fs::path, std::vector<Name>> by_folder;
 };
-
-// A number of GPUs, as it is written: "h200-sxm-x4", "h200x4" and "4xh200" are four of one device,
-// and nothing stands between the number, its x and the end of the name but spaces: "-3xh100" is
-// none.
-struct CountedName {
-  std::string device;
-  std::int64_t count = -1;  // none is stated
-};
-
-CountedName counted_name(std::string_view id) {
-  std::vector<std::string> runs = runs_of(id);
-  const std::size_t last = runs.size();
-  CountedName counted;
-  if (last < 3) return counted;
-  const std::string_view before = trim(id.substr(0, id.find_last_not_of("0123456789") + 1));
-  if (runs[last - 2] == "x" && ends_with(to_lower(before), "x")) {
-    counted.count = to_count(runs[last - 1]).value_or(-1);
-    runs.resize(last - 2);
-  } else if (starts_with(runs[1], "x") && starts_with(id, runs[0])) {
-    counted.count = to_count(runs[0]).value_or(-1);
-    runs[1].erase(0, 1);  // "4xh200" has "4", "xh" and "200"
-    runs.erase(runs.begin());
-  }
-  counted.device = join(runs, "-");
-  return counted;
-}
 
 struct PublishedDevices {
   std::map<std::string, std::optional<GpuDeviceSpec>> by_id;  // nothing: hw/ does not have it
@@ -146,7 +120,7 @@ void check_gpu(const GpuSystemSpec& spec, std::string_view where, Problems& prob
     problems.add(where, "system.devices",
                  fmt::format("{} GPUs do not divide into {} nodes", spec.devices, spec.nodes));
   }
-  if (spec.devices > 1 && spec.interconnect == "none") {
+  if (spec.devices > spec.nodes && spec.interconnect == "none") {
     problems.add(where, "system.interconnect", "several GPUs need one: nvlink or pcie");
   }
   if (spec.interconnect == "nvlink" && !(device.nvlink.bandwidth > BytesPerSecond(0))) {
@@ -225,8 +199,8 @@ GpuCatalog::Counted GpuCatalog::declared_for(std::string_view id) const {
   if (stated.count < 0 || stated.count > kMaxNamedGpus) return {};
   Counted counted;
   counted.count = static_cast<int>(stated.count);
-  const std::string device = meant(devices(), stated.device);
-  if (device.empty()) return nodes_called(stated.device, stated.count);
+  const std::string device = meant(devices(), stated.name);
+  if (device.empty()) return nodes_called(stated.name, stated.count);
   counted.name = fmt::format("{}-x{}", device, stated.count);
   for (const std::string& candidate : ids_in(hw_ / "systems" / "gpu")) {
     if (!starts_with(candidate, device + "-x") && !starts_with(candidate, device + "-nvl"))
@@ -251,7 +225,6 @@ GpuCatalog::Counted GpuCatalog::nodes_called(std::string_view system, std::int64
   std::map<std::string, Provenance> provenance;
   std::string bytes;
   const GpuSystemSpec spec = read_spec(node, provenance, bytes);
-  if (count * spec.devices > kMaxNamedGpus) return {};
   Counted counted;
   counted.name = fmt::format("{}-x{}", node, count);
   counted.file = node;
@@ -269,7 +242,18 @@ std::string GpuCatalog::find_system(std::string_view id) const {
   const Counted counted = declared_for(id);
   if (counted.file.empty()) return find_in(systems(), "system", id);
   if (counted.count >= 1 && counted.count <= counted.most) return counted.name;
-  if (counted.nodes > 1 && counted.networked) return counted.name;
+  if (counted.nodes > 1 && !counted.networked) {
+    throw UserError(fmt::format(
+        "system '{}': the file of {} states no system.network.bandwidth, so there are no several "
+        "of it",
+        id, counted.file));
+  }
+  if (counted.nodes > 1 && counted.count <= kMaxNamedGpus) return counted.name;
+  if (counted.nodes > 1) {
+    throw UserError(fmt::format("system '{}': at most {} of {} may be named, {} GPUs", id,
+                                kMaxNamedGpus / counted.most, counted.file,
+                                kMaxNamedGpus / counted.most * counted.most));
+  }
   throw UserError(fmt::format(
       "system '{}': the links of {} join up to {} GPUs; name 1 to {}{}", id, counted.file,
       counted.most, counted.most,
@@ -355,7 +339,13 @@ LoadedGpuSystem GpuCatalog::load(std::string_view system,
     if (counted.nodes > 1) {
       loaded.spec.node = counted.file;
       loaded.spec.nodes = counted.nodes;
-      for (auto& [kind, price] : loaded.spec.price_usd_per_hour) price *= counted.nodes;
+      FieldList prices;
+      all_fields(prices, loaded.spec);
+      for (auto& [kind, price] : loaded.spec.price_usd_per_hour) {
+        price *= counted.nodes;
+        const std::string path = "system.price." + kind;
+        provenance[path].chosen.value = prices.at(path).text();
+      }
     }
   }
   loaded.spec_id = fmt::format("{}@{}", id, content_hash(bytes + kernel_files_hash(hw_)));

@@ -113,11 +113,24 @@ TEST(GpuCatalog, MoreGpusThanANodeHasAreSeveralNodes) {
   const GpuSystemSpec one = catalog.load("p5.48xlarge").spec;
   EXPECT_DOUBLE_EQ(three.price_usd_per_hour.at("on_demand"),
                    3 * one.price_usd_per_hour.at("on_demand"));
+  for (const char* racks : {"gb200-nvl72-x2", "gb200-x144"}) {
+    const GpuSystemSpec two_racks = catalog.load(racks).spec;
+    EXPECT_EQ(two_racks.devices, 144) << racks;
+    EXPECT_EQ(two_racks.nodes, 2) << racks;
+    EXPECT_EQ(two_racks.node, "gb200-nvl72") << racks;
+  }
+  // One GPU needs no links to others of its node.
+  EXPECT_EQ(catalog.load("p5.4xlarge-x2").spec.devices, 2);
+  EXPECT_EQ(catalog.find_system("u-p6e-gb200x72"), "u-p6e-gb200x72");
+  EXPECT_EQ(catalog.load("u-p6e-gb200x72-x2").spec.devices, 144);
   const struct {
     const char* name;
     const char* message;
   } wrong[] = {{"h100-sxm-x12", "a multiple of 8"},
+               {"gb200-x100", "or a multiple of 72 up to 9936 for several nodes"},
+               {"gb200-nvl72-x139", "at most 138 of gb200-nvl72 may be named, 9936 GPUs"},
                {"t4-x16", "states no system.network.bandwidth"},
+               {"p6e-gb200.36xlarge-x2", "so there are no several of it"},
                {"p5.48xlarge-x0", "unknown system"}};
   for (const auto& one_wrong : wrong) {
     EXPECT_THAT([&] { catalog.find_system(one_wrong.name); },

@@ -28,6 +28,10 @@ std::vector<int> parse_group_sizes(const std::string& text) {
 
 namespace {
 
+int cores_of_instance(const NeuronSystemSpec& system) {
+  return system.devices_of_instance() * system.device.cores;
+}
+
 bool fills_devices(const NeuronDeviceSpec& device, int ranks) {
   return ranks <= device.cores || ranks % device.cores == 0;
 }
@@ -56,9 +60,12 @@ void require_cc_cores(const NeuronSystemSpec& system) {
 std::vector<int> allowed_group_sizes(const NeuronSystemSpec& system) {
   std::vector<int> allowed = {1};
   for (const int size : parse_group_sizes(system.device.collective.group_sizes)) {
-    if (size > system.devices * system.device.cores) continue;
+    if (size > cores_of_instance(system)) continue;
     if (fills_devices(system.device, size)) allowed.push_back(size);
   }
+  if (allowed.back() != cores_of_instance(system)) return allowed;
+  for (int n = 2; n <= system.instance_count(); ++n)
+    allowed.push_back(n * cores_of_instance(system));
   return allowed;
 }
 
@@ -69,15 +76,20 @@ void require_group_size(const NeuronSystemSpec& system, int ranks, const std::st
     require_cc_cores(system);
     return;
   }
-  const int cores = system.device.cores;
-  const bool could =
-      ranks > 1 && ranks <= system.devices * cores && fills_devices(system.device, ranks);
-  throw UserError(fmt::format("{} {} is not possible on {}{}; possible are {}{}", what, ranks,
-                              system.id, misfit(system, ranks), fmt::join(allowed, ", "),
-                              could ? fmt::format("; for a chip that can, --set "
-                                                  "device.collective.group_sizes='{}'",
-                                                  ranks)
-                                    : ""));
+  const int own = cores_of_instance(system);
+  const bool could = ranks > 1 && ranks <= own && fills_devices(system.device, ranks);
+  const bool on_several = system.network_hop > Seconds(0) && ranks > own && ranks % own == 0 &&
+                          ranks / own <= kMaxInstances;
+  throw UserError(fmt::format(
+      "{} {} is not possible on {}{}; possible are {}{}{}", what, ranks, system.id,
+      misfit(system, ranks), fmt::join(allowed, ", "),
+      on_several ? fmt::format("; {} has as many cores",
+                               fmt::format("{}-x{}", system.instance_name(), ranks / own))
+                 : "",
+      could ? fmt::format("; for a chip that can, --set "
+                          "device.collective.group_sizes='{}'",
+                          ranks)
+            : ""));
 }
 
 }  // namespace foretell

@@ -35,6 +35,10 @@ TEST(GroupSizes, AsTheVendorAllowsAndTheInstanceHolds) {
   EXPECT_THAT(allowed_group_sizes(catalog.load("inf2.48xlarge").spec),
               ElementsAre(1, 2, 4, 8, 12, 24));
   EXPECT_THAT(allowed_group_sizes(catalog.load("trn1.32xlarge").spec), ElementsAre(1, 2, 8, 32));
+  EXPECT_THAT(allowed_group_sizes(catalog.load("trn1.32xlarge-x3").spec),
+              ElementsAre(1, 2, 8, 32, 64, 96));
+  EXPECT_THAT(allowed_group_sizes(load_calibrated("trn2-ultraserver").spec),
+              ElementsAre(1, 2, 4, 8, 16, 32, 64, 128, 192, 256));
 }
 
 TEST(GroupSizes, ADegreeThatIsNotAllowedNamesThoseThatAre) {
@@ -51,6 +55,16 @@ TEST(GroupSizes, ADegreeThatIsNotAllowedNamesThoseThatAre) {
                                   "12, 24");
     }
   }
+}
+
+TEST(GroupSizes, ADegreeOfSeveralInstancesNamesThem) {
+  EXPECT_THAT(
+      [] { require_group_size(Catalog().load("trn1.32xlarge").spec, 64); },
+      ::testing::ThrowsMessage<UserError>(HasSubstr("; trn1.32xlarge-x2 has as many cores")));
+  EXPECT_THAT(
+      [] { require_group_size(Catalog().load("inf2.48xlarge-x2").spec, 96); },
+      ::testing::ThrowsMessage<UserError>(HasSubstr("; inf2.48xlarge-x4 has as many cores")));
+  EXPECT_NO_THROW(require_group_size(Catalog().load("inf2.48xlarge-x2").spec, 48));
 }
 
 class GroupSizesTest : public HwTestFolder {};

@@ -214,17 +214,26 @@ void fields(FieldList& list, NeuronDeviceSpec& spec) {
 
 void fields(FieldList& list, NeuronSystemSpec& spec) {
   list.count("devices", spec.devices, {1, 65536}, "Devices of the instance.");
+  list.optional_count("instances", spec.instances, {2, 65536},
+                      "Instances that they divide into; not stated: one.");
   list.optional_count("vcpus", spec.vcpus, {1, 65536}, "Virtual processors of the host.");
   list.optional_value("host_memory", spec.host_memory, Range<Bytes>{1_MiB, Bytes(1e15)},
                       "Memory of the host.");
   list.optional_value("network", spec.network,
                       Range<BytesPerSecond>{BytesPerSecond(1e6), BytesPerSecond(1e14)},
                       "Network rate of the instance.");
+  list.optional_value("network_hop", spec.network_hop, kDelay,
+                      "A step of a collective over the network, without its transfer.");
+  list.optional_value(
+      "neighbour_bandwidth", spec.neighbour_bandwidth,
+      Range<BytesPerSecond>{BytesPerSecond(1e6), BytesPerSecond(1e15)},
+      "From a device to that of the same place in the next instance, one direction; "
+      "not stated: instances meet in the network.");
   list.optional_value("ebs", spec.ebs,
                       Range<BytesPerSecond>{BytesPerSecond(1e6), BytesPerSecond(1e14)},
                       "Block storage rate of the instance.");
   list.text("topology", spec.topology, {"none", "chain", "ring", "torus-4x4"},
-            "How the devices are linked.");
+            "How the devices of an instance are linked.");
   list.table("price", spec.price_usd_per_hour, {"on_demand", "reserved_1y", "reserved_3y"},
              Range<UsdPerSecond>{Usd(0) / Seconds(3600), Usd(1e6) / Seconds(3600)},
              Usd(1) / Seconds(3600), "Price of the instance, US East.");

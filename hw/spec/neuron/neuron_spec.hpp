@@ -165,17 +165,26 @@ struct NeuronDeviceSpec {
 using Prices = std::map<std::string, double>;
 
 struct NeuronSystemSpec {
-  std::string id;  // "inf2.xlarge"
-  int devices = 0;
+  std::string id;     // "inf2.xlarge", "trn1.32xlarge-x2"
+  std::string node;   // of several instances by their name the id of one; else ""
+  int devices = 0;    // of all instances
+  int instances = 0;  // of as many devices each; 0: one
   NeuronDeviceSpec device;
   int vcpus = 0;
   Bytes host_memory;
   BytesPerSecond network;  // of the instance, "up to" where the vendor says so
-  BytesPerSecond ebs;      // block storage, likewise
-  std::string topology;    // "none", "ring", "torus-4x4", "chain"
+  Seconds network_hop;     // a step over it, without its transfer; 0: instances have no other
+  // Of a link to the device of the same place in the next instance of a ring, one direction; 0:
+  // instances meet in the network.
+  BytesPerSecond neighbour_bandwidth;
+  BytesPerSecond ebs;    // block storage, likewise
+  std::string topology;  // of an instance: "none", "ring", "torus-4x4", "chain"
   Prices price_usd_per_hour;
   std::map<int, NeuronDeviceSpec> different;  // devices that are not as `device`, by index
 
+  int instance_count() const { return std::max(1, instances); }
+  int devices_of_instance() const { return devices / instance_count(); }
+  const std::string& instance_name() const { return node.empty() ? id : node; }
   const NeuronDeviceSpec& device_at(int index) const {
     const auto found = different.find(index);
     return found == different.end() ? device : found->second;
@@ -186,5 +195,8 @@ struct NeuronSystemSpec {
     return least;
   }
 };
+
+// Instances that a name may say: "trn1.32xlarge-x2".
+inline constexpr int kMaxInstances = 64;
 
 }  // namespace foretell

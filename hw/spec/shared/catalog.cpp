@@ -11,6 +11,7 @@
 
 #include "hw/spec/neuron/neuron_fields.hpp"
 #include "hw/spec/shared/checks.hpp"
+#include "hw/spec/shared/counted_name.hpp"
 #include "hw/spec/shared/data_folder.hpp"
 #include "hw/spec/shared/device_file.hpp"
 #include "hw/spec/shared/kernel_files.hpp"
@@ -51,6 +52,29 @@ struct ReadSystem {
   std::optional<NeuronDeviceSpec> measured;  // that a device of the user's is taken for
 };
 
+// Several of an instance.
+void multiply(NeuronSystemSpec& spec, const std::string& id, int count,
+              std::map<std::string, Provenance>& provenance) {
+  spec.node = std::move(spec.id);
+  spec.id = id;
+  spec.devices *= count;
+  spec.instances = count;
+  spec.vcpus *= count;
+  spec.host_memory = spec.host_memory * count;
+  for (auto& [kind, price] : spec.price_usd_per_hour) price *= count;
+  provenance["system.instances"] = provenance["system.devices"];
+  FieldList list;
+  all_fields(list, spec);
+  std::vector<std::string> paths = {"system.devices", "system.instances", "system.vcpus",
+                                    "system.host_memory"};
+  for (const auto& price : spec.price_usd_per_hour) paths.push_back("system.price." + price.first);
+  for (const std::string& path : paths) {
+    SourcedValue& value = provenance[path].chosen;
+    value.value = list.at(path).text();
+    value.why = fmt::format("by the name, {} of {}", count, spec.node);
+  }
+}
+
 struct KeptSystems : KeptValues<std::shared_ptr<const ReadSystem>, kMaxKeptSystems> {};
 
 }  // namespace
@@ -90,7 +114,36 @@ std::string Catalog::find_system(std::string_view id) const {
   const std::vector<std::string> known = systems();
   std::string name = name_spelt(id, known);
   if (!name.empty()) return name;
-  throw unknown_name("system", id, known);
+  const auto [instance, count] = instances_called(id);
+  if (instance.empty()) throw unknown_name("system", id, known);
+  if (count == 1) return instance;
+  std::map<std::string, Provenance> provenance;
+  std::string bytes;
+  const NeuronSystemSpec spec = read_spec(instance, provenance, bytes);
+  if (spec.instance_count() > 1) {
+    throw UserError(fmt::format("system '{}': {} is {} instances already, and the largest there is",
+                                id, instance, spec.instance_count()));
+  }
+  if (spec.network_hop == Seconds(0)) {
+    throw UserError(fmt::format(
+        "system '{}': the file of {} states no system.network_hop, so there are no several of it",
+        id, instance));
+  }
+  if (count < 1 || count > kMaxInstances) {
+    throw UserError(
+        fmt::format("system '{}': name 1 to {} instances of {}", id, kMaxInstances, instance));
+  }
+  return fmt::format("{}-x{}", instance, count);
+}
+
+bool Catalog::has_system(std::string_view id) const {
+  return !name_spelt(id, systems()).empty() || !instances_called(id).first.empty();
+}
+
+std::pair<std::string, std::int64_t> Catalog::instances_called(std::string_view id) const {
+  const CountedName counted = counted_name(id);
+  if (counted.count < 0) return {};
+  return {name_spelt(counted.name, systems()), counted.count};
 }
 
 Node Catalog::read_document(const fs::path& path, std::string& bytes) const {
@@ -203,11 +256,16 @@ std::string Catalog::reference(const Node& root, const fs::path& path, const std
 LoadedSystem Catalog::load(std::string_view system, const std::vector<std::string>& set,
                            FurtherParameters* further) const {
   LoadedSystem loaded;
-  const std::string id = find_system(system);
-  const auto read = kept_input<KeptSystems>(hw_.string() + "\n" + id, [&] {
+  const auto read = kept_input<KeptSystems>(fmt::format("{}\n{}", hw_.string(), system), [&] {
     auto made = std::make_shared<ReadSystem>();
     std::string bytes;
-    made->spec = read_spec(id, made->provenance, bytes);
+    const std::string id = find_system(system);
+    const std::vector<std::string> known = systems();
+    const bool is_one =
+        is_file_name(id) || std::find(known.begin(), known.end(), id) != known.end();
+    const auto [instance, count] = is_one ? std::pair(id, std::int64_t{1}) : instances_called(id);
+    made->spec = read_spec(instance, made->provenance, bytes);
+    if (!is_one) multiply(made->spec, id, static_cast<int>(count), made->provenance);
     made->measured = find_likeness(made->spec);
     const fs::path fusion = neuron_fusion_file(hw_);
     if (fs::exists(fusion)) bytes += read_text_file(fusion);
@@ -231,7 +289,7 @@ LoadedSystem Catalog::load(std::string_view system, const std::vector<std::strin
   const NeuronDeviceSpec published = is_taken ? *read->measured : loaded.spec.device;
   const std::set<std::string> overridden =
       apply_overrides(list, divided.every, provenance, problems);
-  if (problems.empty()) check_system(loaded.spec, id, problems);
+  if (problems.empty()) check_system(loaded.spec, loaded.spec.id, problems);
   problems.throw_if_any();
   std::vector<std::string> moved;
   if (further != nullptr) moved = further->follow(published, loaded.spec.device, overridden);

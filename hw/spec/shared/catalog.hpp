@@ -6,12 +6,14 @@
 // fitted factor, which facts know nothing of. Below that, the path is the place in the YAML file.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "hw/spec/neuron/neuron_spec.hpp"
@@ -75,8 +77,10 @@ class Catalog {
   std::vector<std::string> devices() const;
   std::vector<std::string> cores() const;
 
+  // Is this the name of one, or of several instances of one?
+  bool has_system(std::string_view id) const;
   // The id as the data spell it, or the file as it is named; UserError with the nearest id and the
-  // list.
+  // list. "trn1.32xlarge-x2" is two instances; UserError for those that have no network.
   std::string find_system(std::string_view id) const;
 
   // Reads, overrides ("device.hbm.bandwidth=1.6 TB/s") and checks a system. The id is
@@ -95,6 +99,8 @@ class Catalog {
                         const std::string& folder) const;
   NeuronSystemSpec read_spec(const std::string& id, std::map<std::string, Provenance>& provenance,
                              std::string& bytes) const;
+  // Of a name that is not in the data: the instance, and how many; "": it says none.
+  std::pair<std::string, std::int64_t> instances_called(std::string_view id) const;
   // What reading the files of a system adds to.
   struct Parts {
     std::map<std::string, Provenance>& provenance;

@@ -49,11 +49,47 @@ TEST_F(CatalogTest, AnUnknownSystemNamesTheNearestAndTheList) {
             HasSubstr("trn1.32xlarge")));
 }
 
+TEST_F(CatalogTest, SeveralInstancesHaveTheDevicesHostsAndPricesOfAll) {
+  const NeuronSystemSpec one = load("trn1.32xlarge").spec;
+  for (const char* name : {"trn1.32xlarge-x2", "TRN1.32xlarge x2", "2xtrn1.32xlarge"}) {
+    const CalibratedSystem two = load(name);
+    EXPECT_EQ(two.spec.id, "trn1.32xlarge-x2") << name;
+    EXPECT_EQ(two.spec.instance_name(), "trn1.32xlarge");
+    EXPECT_EQ(two.spec.devices, 32);
+    EXPECT_EQ(two.spec.devices_of_instance(), 16);
+    EXPECT_EQ(two.spec.vcpus, 2 * one.vcpus);
+    EXPECT_EQ(two.spec.host_memory, one.host_memory * 2);
+    EXPECT_EQ(two.spec.network, one.network);
+    EXPECT_DOUBLE_EQ(two.spec.price_usd_per_hour.at("on_demand"),
+                     2 * one.price_usd_per_hour.at("on_demand"));
+    EXPECT_EQ(parameter(two, "system.price.on_demand").value, "43 USD/h");
+    EXPECT_EQ(parameter(two, "system.devices").value, "32");
+  }
+  EXPECT_EQ(load("trn1.32xlarge-x1").spec.id, "trn1.32xlarge");
+}
+
+TEST_F(CatalogTest, InstancesThatAreNotSeveralSayWhy) {
+  const struct {
+    const char* name;
+    const char* message;
+  } wrong[] = {
+      {"inf2.24xlarge-x2", "the file of inf2.24xlarge states no system.network_hop"},
+      {"trn1.32xlarge-x65", "name 1 to 64 instances of trn1.32xlarge"},
+      {"trn1.32xlarge-x0", "name 1 to 64 instances of trn1.32xlarge"},
+      {"trn2-ultraserver-x2", "is 4 instances already, and the largest there is"},
+      {"trn9.32xlarge-x2", "unknown system 'trn9.32xlarge-x2'; nearest is"},
+  };
+  for (const auto& one : wrong)
+    EXPECT_THAT(load_message(one.name), HasSubstr(one.message)) << one.name;
+  EXPECT_THAT(load_message("inf2.48xlarge", {{"system.instances=5"}, ""}),
+              HasSubstr("12 devices do not divide into 5 instances"));
+}
+
 TEST_F(CatalogTest, ListsWhatIsThere) {
   EXPECT_THAT(catalog().systems(),
               ::testing::ElementsAre("inf2.24xlarge", "inf2.48xlarge", "inf2.8xlarge",
                                      "inf2.xlarge", "trainium3", "trainium3-x4", "trn1.2xlarge",
-                                     "trn1.32xlarge", "trn2.48xlarge"));
+                                     "trn1.32xlarge", "trn2-ultraserver", "trn2.48xlarge"));
   EXPECT_THAT(catalog().devices(),
               ::testing::ElementsAre("inferentia2", "trainium1", "trainium2", "trainium3"));
   EXPECT_THAT(catalog().cores(),

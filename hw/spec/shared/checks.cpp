@@ -32,13 +32,14 @@ constexpr Topology kTopologies[] = {
 void check_topology(const NeuronSystemSpec& spec, std::string_view where, Problems& problems) {
   for (const Topology& topology : kTopologies) {
     if (topology.name != spec.topology) continue;
-    if (spec.devices < topology.min_devices || spec.devices > topology.max_devices) {
+    const int devices = spec.devices_of_instance();
+    if (devices < topology.min_devices || devices > topology.max_devices) {
       const std::string fitting = topology.min_devices == topology.max_devices
                                       ? std::to_string(topology.min_devices)
                                       : fmt::format("{} or more", topology.min_devices);
       problems.add(where, "system.topology",
                    fmt::format("'{}' links {} devices, system.devices is {}; change one of them",
-                               spec.topology, fitting, spec.devices));
+                               spec.topology, fitting, devices));
     }
     if (spec.device.link.count < topology.links) {
       problems.add(where, "link.count",
@@ -46,6 +47,20 @@ void check_topology(const NeuronSystemSpec& spec, std::string_view where, Proble
                                spec.topology, topology.links, spec.device.link.count));
     }
     return;
+  }
+}
+
+void check_instances(const NeuronSystemSpec& spec, std::string_view where, Problems& problems) {
+  if (spec.devices % spec.instance_count() != 0) {
+    problems.add(where, "system.devices",
+                 fmt::format("{} devices do not divide into {} instances", spec.devices,
+                             spec.instance_count()));
+  }
+  const bool networked = spec.network > BytesPerSecond(0) && spec.network_hop > Seconds(0);
+  if (spec.instance_count() > 1 && !networked && spec.neighbour_bandwidth == BytesPerSecond(0)) {
+    problems.add(where, "system.instances",
+                 "several need system.network and system.network_hop, or "
+                 "system.neighbour_bandwidth");
   }
 }
 
@@ -79,6 +94,7 @@ void check_tiles(const NeuronDeviceSpec& device, std::string_view where, Problem
 }  // namespace
 
 void check_system(const NeuronSystemSpec& spec, std::string_view where, Problems& problems) {
+  check_instances(spec, where, problems);
   check_topology(spec, where, problems);
   check_collectives(spec.device, where, problems);
   check_tiles(spec.device, where, problems);

@@ -71,6 +71,7 @@ std::vector<int> fitting_degrees(const ResolvedDevice& device, const MemoryPlace
 std::vector<Fit> systems_that_fit(const ResolvedDevice& device, std::map<int, MemoryUse>& uses) {
   std::vector<Fit> fits;
   for (MemoryPlace& place : device.other_places()) {
+    if (place.is_several && !fits.empty()) break;
     Fit fit;
     fit.degrees = fitting_degrees(device, place, uses);
     if (fit.degrees.empty()) continue;

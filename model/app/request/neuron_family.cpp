@@ -45,7 +45,7 @@ EnergyFacts energy_of(const ResolvedRequest& resolved) {
                                 energy_change(spec.device.id, {request.node, request.hbm}));
   facts.devices = spec.devices;
   facts.setting = {ranks, std::min(facts.devices, std::ceil(cores / spec.device.cores)), Watts(0)};
-  facts.host = load_host_power(spec.id, "neuron");
+  facts.host = load_host_power(spec.instance_name(), "neuron", spec.instance_count());
   return facts;
 }
 
@@ -135,13 +135,20 @@ class NeuronDevice final : public ResolvedDevice {
     std::vector<MemoryPlace> places;
     const LoadOptions facts{machine_set(request()), "none"};
     const Catalog catalog;
-    for (const std::string& id : catalog.systems()) {
+    std::vector<std::string> several;
+    const auto add = [&](const std::string& id, bool is_several) {
       try {
-        places.push_back(place_of(load_calibrated(id, facts, catalog).spec));
+        const NeuronSystemSpec spec = load_calibrated(id, facts, catalog).spec;
+        places.push_back(place_of(spec));
+        places.back().is_several = is_several;
+        if (is_several || spec.network_hop == Seconds(0)) return;
+        for (const char* count : {"-x2", "-x4", "-x8"}) several.push_back(id + count);
       } catch (const UserError&) {
-        continue;  // an override that is not of this system
+        return;  // an override that is not of this system
       }
-    }
+    };
+    for (const std::string& id : catalog.systems()) add(id, false);
+    for (const std::string& id : several) add(id, true);
     return places;
   }
 
@@ -178,7 +185,11 @@ class NeuronDevice final : public ResolvedDevice {
     return pipeline;
   }
 
-  Seconds handover(Bytes bytes) const override { return handover_time(spec(), factors(), bytes); }
+  Seconds handover(Bytes bytes) const override {
+    const int ranks = ranks_of_stage(request());
+    const int on_device = std::max(1, cores_per_device() / ranks);
+    return handover_time(spec(), factors(), {std::max(1, request().pp), ranks, on_device}, bytes);
+  }
 
  private:
   const Request& request() const { return resolved_.request; }
@@ -232,7 +243,7 @@ class NeuronFamily final : public DeviceFamily {
 
   bool has_system(std::string_view id) const override {
     if (is_file_name(id)) return is_system_file(id, SystemFileKind::kNeuron);
-    return !name_spelt(id, systems()).empty();
+    return Catalog().has_system(id);
   }
 
   std::string find_system(std::string_view id) const override { return Catalog().find_system(id); }
@@ -243,9 +254,12 @@ class NeuronFamily final : public DeviceFamily {
     const NeuronSystemSpec& spec = system.spec;
     SystemSheet sheet;
     sheet.facts = facts_of(system, system.factors_id);
-    sheet.heading = fmt::format("{}: {} x {}, factors {} ({}), assumed values: {}", system.spec_id,
-                                spec.devices, spec.device.name, system.factors_id,
-                                system.factors_status, system.assumed_values);
+    const std::string instances =
+        spec.instance_count() > 1 ? fmt::format("{} instances of ", spec.instance_count()) : "";
+    sheet.heading =
+        fmt::format("{}: {}{} x {}, factors {} ({}), assumed values: {}", system.spec_id, instances,
+                    spec.devices_of_instance(), spec.device.name, system.factors_id,
+                    system.factors_status, system.assumed_values);
     if (!system.note.empty()) sheet.heading += "\n" + system.note;
     sheet.name = spec.device.name;
     sheet.devices = spec.devices;

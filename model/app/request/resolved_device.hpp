@@ -34,6 +34,7 @@ struct MemoryPlace {
   Bytes capacity;                  // of a device
   std::vector<int> degrees = {1};  // parts that may share a copy, ascending
   double size = 0;                 // smaller is better: a price, or bytes
+  bool is_several = false;  // several instances, named where one holds too little; after the others
 };
 
 // What counts for the memory of a family.

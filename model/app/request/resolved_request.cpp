@@ -63,6 +63,14 @@ void resolve_parallelism(ResolvedRequest& resolved) {
   if (request.cores == 0) request.cores = request.dp * per_copy;
   check_different_devices(spec, request);
   if (trains(request)) require_group_size(spec, request.dp, "a sum of gradients over --dp");
+  const int of_instance = spec.devices_of_instance() * spec.device.cores;
+  const int together = trains(request) ? request.dp : ranks_of_stage(request) * request.pp;
+  if (together > of_instance) {
+    resolved.notes.push_back(fmt::format(
+        "{} on several instances of {} cores: no exchange between instances was measured, so it "
+        "takes published rates and steps (docs/collectives.md)",
+        trains(request) ? "copies that sum their gradients lie" : "a copy lies", of_instance));
+  }
 }
 
 // UserError for what is no release.

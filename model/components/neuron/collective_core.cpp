@@ -10,8 +10,7 @@ namespace foretell {
 CollectiveTiming collective_timing(const NeuronDeviceSpec& device, const NeuronFactors& factors) {
   CollectiveTiming timing;
   timing.ticks_per_byte = kTicksPerSecond / device.collective.rate.value();
-  timing.hop =
-      to_ticks(factors.hop_latency > Seconds(0) ? factors.hop_latency : device.link.hop_latency);
+  timing.hop = to_ticks(hop_latency(device, factors));
   timing.link_latency = to_ticks(device.link.latency);
   timing.phase_overhead = to_ticks(device.collective.phase_overhead);
   timing.packet = static_cast<std::uint32_t>(device.collective.packet.value());

@@ -1,18 +1,35 @@
 #include "model/components/neuron/collective_fabric.hpp"
 
+#include <algorithm>
 #include <string>
 
 #include "calib/fitted/neuron/neuron_factors.hpp"
 
 namespace foretell {
+namespace {
+
+LinkSpec link_between(const NeuronSystemSpec& system, const NeuronFactors& factors, LinkKind kind,
+                      bool to_network) {
+  LinkSpec link = system.device.link;
+  if (kind == LinkKind::kNeighbour) link.bandwidth = system.neighbour_bandwidth;
+  if (kind == LinkKind::kNetwork) {
+    link.bandwidth = system.network / system.devices_of_instance();
+    // With the rest of a step, which its receiver adds, the way there and back takes the hop.
+    const Seconds more = system.network_hop - (hop_latency(system.device, factors) - link.latency);
+    link.latency = to_network ? std::max(Seconds(0), more) : Seconds(0);
+  }
+  return link;
+}
+
+}  // namespace
 
 CollectiveFabric::CollectiveFabric(const sc_core::sc_module_name& name,
                                    const NeuronSystemSpec& system, const NeuronFactors& factors,
                                    int ranks)
-    : sc_module(name), topology_(system.topology, system.devices), placement_(system, ranks) {
+    : sc_module(name), placement_(system, ranks), topology_(system, placement_.instances()) {
   const CollectiveTiming timing = collective_timing(system.device, factors);
-  for (int d = 0; d < system.devices; ++d) {
-    const std::string unit_name = "chip" + std::to_string(d);
+  for (int d = 0; d < topology_.places(); ++d) {
+    const std::string unit_name = d == topology_.network() ? "network" : "chip" + std::to_string(d);
     units_.push_back(std::make_unique<CollectiveUnit>(
         unit_name.c_str(), d, timing, system.device.collective, topology_, placement_));
   }
@@ -20,7 +37,9 @@ CollectiveFabric::CollectiveFabric(const sc_core::sc_module_name& name,
     const LinkEnds& ends = topology_.links()[l];
     const std::string link_name =
         "link" + std::to_string(ends.from) + "_" + std::to_string(ends.to);
-    links_.push_back(std::make_unique<NeuronLink>(link_name.c_str(), system.device.link));
+    links_.push_back(std::make_unique<NeuronLink>(
+        link_name.c_str(),
+        link_between(system, factors, ends.kind, ends.to == topology_.network())));
     units_[static_cast<std::size_t>(ends.from)]->connect(static_cast<int>(l), *links_.back());
     links_.back()->out.bind(units_[static_cast<std::size_t>(ends.to)]->in);
   }
@@ -43,8 +62,9 @@ void CollectiveFabric::join(int rank, std::uint32_t index, const Collective& col
 std::vector<LinkTraffic> CollectiveFabric::traffic() const {
   std::vector<LinkTraffic> traffic;
   for (std::size_t l = 0; l < links_.size(); ++l) {
+    const auto place = [&](int end) { return end == topology_.network() ? -1 : end; };
     const LinkEnds& ends = topology_.links()[l];
-    traffic.push_back({ends.from, ends.to, links_[l]->bytes(), links_[l]->busy()});
+    traffic.push_back({place(ends.from), place(ends.to), links_[l]->bytes(), links_[l]->busy()});
   }
   return traffic;
 }

@@ -1,5 +1,7 @@
 // All devices of a group, or those that route for it, with the links between them: the network on
-// which every rank runs its own part of a collective.
+// which every rank runs its own part of a collective. Between instances these are links to the
+// neighbour, or one from each device to the network and one back, at its share of the rate of its
+// instance: every adapter stands at a device of its own.
 #pragma once
 
 #include <memory>
@@ -28,15 +30,16 @@ class CollectiveFabric : public sc_core::sc_module, public CollectiveNetwork {
 
   const Topology& topology() const { return topology_; }
   const RankPlacement& placement() const { return placement_; }
-  std::vector<LinkTraffic> traffic() const;  // every direction of every link
+  // Every direction of every link; -1 is the network.
+  std::vector<LinkTraffic> traffic() const;
   const CollectiveUnit& unit(int device) const { return *units_[static_cast<std::size_t>(device)]; }
 
  private:
   CollectiveUnit& unit_of(int rank);
 
-  Topology topology_;
   RankPlacement placement_;
-  std::vector<std::unique_ptr<CollectiveUnit>> units_;  // by device
+  Topology topology_;
+  std::vector<std::unique_ptr<CollectiveUnit>> units_;  // by device, then the network
   std::vector<std::unique_ptr<NeuronLink>> links_;      // as in the topology
 };
 

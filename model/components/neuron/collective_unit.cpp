@@ -56,9 +56,9 @@ CollectiveUnit::Seat& CollectiveUnit::seat(int rank) {
 
 void CollectiveUnit::join(int rank, std::uint32_t index, const Collective& collective,
                           CollectiveMember& member) {
-  const int ranks = collective.ranks > 0 ? collective.ranks : placement_.ranks();
-  const auto plans =
-      plan_collective(spec_, collective.kind, ranks, collective.bytes, collective.stride);
+  CollectiveShape shape = collective;
+  if (shape.ranks == 0) shape.ranks = placement_.ranks();
+  const auto plans = plan_collective(spec_, shape, placement_.ranks_of_instance());
   Seat& joined = seat(rank);
   joined.member = &member;
   joined.running = plans.size();

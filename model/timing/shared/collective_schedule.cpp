@@ -1,5 +1,7 @@
 #include "model/timing/shared/collective_schedule.hpp"
 
+#include <algorithm>
+
 #include "model/base/errors.hpp"
 
 namespace foretell {
@@ -84,24 +86,68 @@ CollectiveAlgorithm choose_algorithm(const CollectiveSpec& spec, CollectiveKind 
   return CollectiveAlgorithm::kRing;
 }
 
-std::vector<CollectivePlan> plan_collective(const CollectiveSpec& spec, CollectiveKind kind,
-                                            int ranks, std::uint64_t bytes, int stride) {
-  FORETELL_CHECK(ranks >= 2 && bytes > 0, "a collective needs ranks and bytes");
+namespace {
+
+// What a group does in turn: within its instances and between them.
+std::vector<CollectiveShape> parts_of(const CollectiveShape& whole, int of_instance) {
+  const int inside = std::max(1, of_instance / whole.stride);  // ranks of the group
+  if (of_instance == 0 || whole.ranks <= inside || whole.kind == CollectiveKind::kPermute)
+    return {whole};
+  CollectiveShape near = whole;
+  near.ranks = inside;
+  CollectiveShape far = whole;
+  far.ranks = whole.ranks / inside;
+  far.stride = whole.stride * inside;
+  if (inside == 1) return {far};
+  const auto share = static_cast<std::uint64_t>(inside);
+  if (whole.kind != CollectiveKind::kAllToAll) far.bytes = (whole.bytes + share - 1) / share;
+  switch (whole.kind) {
+    case CollectiveKind::kAllReduce: {
+      CollectiveShape gather = near;
+      gather.kind = CollectiveKind::kAllGather;
+      near.kind = CollectiveKind::kReduceScatter;
+      return {near, far, gather};
+    }
+    case CollectiveKind::kAllGather:
+      return {far, near};
+    default:
+      return {near, far};
+  }
+}
+
+CollectivePlan plan_part(const CollectiveSpec& spec, const CollectiveShape& part,
+                         std::uint64_t rings) {
   CollectivePlan plan;
-  plan.kind = kind;
-  plan.algorithm = choose_algorithm(spec, kind, ranks, bytes);
-  plan.ranks = ranks;
-  plan.stride = stride;
-  plan.steps = phases(kind) * steps_per_phase(plan.algorithm, ranks);
-  const bool shared = plan.algorithm == CollectiveAlgorithm::kRing && spec.rings > 1;
-  const std::uint64_t rings = shared ? static_cast<std::uint64_t>(spec.rings) : 1;
-  const std::uint64_t parts =
-      kind == CollectiveKind::kPermute ? 1 : rings * static_cast<std::uint64_t>(ranks);
-  plan.segment = (bytes + parts - 1) / parts;
+  plan.kind = part.kind;
+  plan.algorithm = choose_algorithm(spec, part.kind, part.ranks, part.bytes);
+  plan.ranks = part.ranks;
+  plan.stride = part.stride;
+  plan.steps = phases(part.kind) * steps_per_phase(plan.algorithm, part.ranks);
+  const std::uint64_t pieces =
+      part.kind == CollectiveKind::kPermute ? 1 : rings * static_cast<std::uint64_t>(part.ranks);
+  plan.segment = (part.bytes + pieces - 1) / pieces;
+  return plan;
+}
+
+}  // namespace
+
+std::vector<CollectivePlan> plan_collective(const CollectiveSpec& spec,
+                                            const CollectiveShape& shape, int of_instance) {
+  FORETELL_CHECK(shape.ranks >= 2 && shape.bytes > 0, "a collective needs ranks and bytes");
+  const std::vector<CollectiveShape> parts = parts_of(shape, of_instance);
+  const bool shared = std::any_of(parts.begin(), parts.end(), [&](const CollectiveShape& part) {
+    return choose_algorithm(spec, part.kind, part.ranks, part.bytes) == CollectiveAlgorithm::kRing;
+  });
+  const int rings = shared ? spec.rings : 1;
   std::vector<CollectivePlan> plans;
-  for (std::uint64_t ring = 0; ring < rings; ++ring) {
-    plan.direction = ring % 2 == 0 ? 1 : -1;
-    plans.push_back(plan);
+  for (int ring = 0; ring < rings; ++ring) {
+    CollectivePlan whole;
+    for (const CollectiveShape& part : parts) {
+      whole.parts.push_back(plan_part(spec, part, static_cast<std::uint64_t>(rings)));
+      whole.parts.back().direction = ring % 2 == 0 ? 1 : -1;
+      whole.steps += whole.parts.back().steps;
+    }
+    plans.push_back(parts.size() == 1 ? whole.parts.front() : std::move(whole));
   }
   return plans;
 }
@@ -132,6 +178,10 @@ void step_in_group(const CollectivePlan& plan, int rank, int step, CollectiveSte
 }  // namespace
 
 void collective_step(const CollectivePlan& plan, int rank, int step, CollectiveStep& out) {
+  for (const CollectivePlan& part : plan.parts) {
+    if (step < part.steps) return collective_step(part, rank, step, out);
+    step -= part.steps;
+  }
   const int in_group = rank / plan.stride % plan.ranks;
   step_in_group(plan, in_group, step, out);
   const int first = rank - in_group * plan.stride;

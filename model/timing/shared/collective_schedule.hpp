@@ -8,6 +8,12 @@
 // Permute is one step to the next rank. What each step reads and writes in HBM is as published
 // [CC:118-133]: a reduce-scatter reads two operands per segment that it sends, an all-gather one.
 //
+// A group that lies on several instances does it in parts, as published [ICC]: an all-reduce is a
+// reduce-scatter in the instances, an all-reduce of what each rank then has among the ranks of one
+// place in the instances, and an all-gather in the instances; an all-gather begins between the
+// instances, a reduce-scatter and an all-to-all end there. Each part takes the algorithm of its
+// size.
+//
 // Buffers that R does not divide are padded, so that all segments are equal.
 #pragma once
 
@@ -25,11 +31,12 @@ enum class CollectiveAlgorithm : std::uint8_t { kRing, kMesh, kHalving, kPairwis
 struct CollectivePlan {
   CollectiveKind kind = CollectiveKind::kAllReduce;
   CollectiveAlgorithm algorithm = CollectiveAlgorithm::kRing;
-  int ranks = 0;              // of a group
-  int stride = 1;             // from one of them to the next
-  std::uint64_t segment = 0;  // bytes / ranks; for permute all of them
-  int direction = 1;          // the next rank is rank + direction
-  int steps = 0;
+  int ranks = 0;                      // of a group
+  int stride = 1;                     // from one of them to the next
+  std::uint64_t segment = 0;          // bytes / ranks; for permute all of them
+  int direction = 1;                  // the next rank is rank + direction
+  int steps = 0;                      // of all parts
+  std::vector<CollectivePlan> parts;  // one after the other; none: it is done as the above says
 };
 
 struct CollectiveSend {
@@ -50,9 +57,10 @@ CollectiveAlgorithm choose_algorithm(const CollectiveSpec& spec, CollectiveKind 
                                      std::uint64_t bytes);
 
 // One plan per ring that shares the collective: as many as the spec has where the ring is the
-// algorithm, else one. `ranks` >= 2, of a group.
-std::vector<CollectivePlan> plan_collective(const CollectiveSpec& spec, CollectiveKind kind,
-                                            int ranks, std::uint64_t bytes, int stride = 1);
+// algorithm, of a part at least, else one. `shape.ranks` >= 2, of a group. `of_instance`: ranks of
+// the copy in each instance, which require_groups() has found the group to divide; 0: all.
+std::vector<CollectivePlan> plan_collective(const CollectiveSpec& spec,
+                                            const CollectiveShape& shape, int of_instance = 0);
 
 // What `rank` of the copy does in `step`, within its group.
 void collective_step(const CollectivePlan& plan, int rank, int step, CollectiveStep& out);

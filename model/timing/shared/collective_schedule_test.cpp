@@ -29,7 +29,7 @@ TEST(CollectiveSchedule, WhatIsSentInAStepIsWhatItsReceiverWaitsFor) {
       for (const double bytes : {24e3, 24e6, 240e6}) {
         for (const int ranks : {2, 8, 12, 32}) {
           for (const CollectivePlan& plan :
-               plan_collective(spec, kind, ranks, static_cast<std::uint64_t>(bytes))) {
+               plan_collective(spec, {kind, static_cast<std::uint64_t>(bytes), ranks})) {
             CollectiveStep step;
             for (int s = 0; s < plan.steps; ++s) {
               std::map<int, std::uint64_t> arriving;
@@ -57,9 +57,9 @@ TEST(CollectiveSchedule, AGroupDoesWhatACopyOfItsSizeDoesAndKeepsToItself) {
   constexpr int kRanks = 4;
   for (const CollectiveKind kind : kKinds) {
     for (const int stride : {1, 2, 6}) {
-      const CollectivePlan alone = plan_collective(by_size(), kind, kRanks, 2'400'000).front();
+      const CollectivePlan alone = plan_collective(by_size(), {kind, 2'400'000, kRanks}).front();
       const CollectivePlan plan =
-          plan_collective(by_size(), kind, kRanks, 2'400'000, stride).front();
+          plan_collective(by_size(), {kind, 2'400'000, kRanks, stride}).front();
       ASSERT_EQ(plan.steps, alone.steps);
       for (int rank = 0; rank < kCopy; ++rank) {
         const int place = rank / stride % kRanks;
@@ -85,7 +85,7 @@ TEST(CollectiveSchedule, AGroupDoesWhatACopyOfItsSizeDoesAndKeepsToItself) {
 // all-reduce everyone has everything of everyone.
 TEST(CollectiveSchedule, TheRingMovesEverySegmentToEveryRank) {
   const int ranks = 6;
-  const auto plan = plan_collective(kRingOnly, CollectiveKind::kAllReduce, ranks, 600).front();
+  const auto plan = plan_collective(kRingOnly, {CollectiveKind::kAllReduce, 600, ranks}).front();
   EXPECT_EQ(plan.steps, 2 * (ranks - 1));
   // contributions[rank][segment] = set of ranks summed into it.
   std::vector<std::vector<std::set<int>>> contributions(ranks, std::vector<std::set<int>>(ranks));
@@ -125,7 +125,7 @@ std::uint64_t bytes_sent(const CollectivePlan& plan) {
 TEST(CollectiveSchedule, ARankSendsWhatTheClosedFormSays) {
   const std::uint64_t n = 24 * 1000000;
   const auto sent = [&](CollectiveKind kind) {
-    return bytes_sent(plan_collective(kRingOnly, kind, 24, n).front());
+    return bytes_sent(plan_collective(kRingOnly, {kind, n, 24}).front());
   };
   EXPECT_EQ(sent(CollectiveKind::kAllReduce), 2 * 23 * n / 24);
   EXPECT_EQ(sent(CollectiveKind::kAllGather), 23 * n / 24);
@@ -136,8 +136,8 @@ TEST(CollectiveSchedule, ARankSendsWhatTheClosedFormSays) {
 
 TEST(CollectiveSchedule, HalvingMovesAsMuchAsTheRingInFewerSteps) {
   const std::uint64_t n = 32 * 1000000;
-  const auto ring = plan_collective(kRingOnly, CollectiveKind::kAllReduce, 32, n).front();
-  const auto halving = plan_collective(by_size(), CollectiveKind::kAllReduce, 32, n).front();
+  const auto ring = plan_collective(kRingOnly, {CollectiveKind::kAllReduce, n, 32}).front();
+  const auto halving = plan_collective(by_size(), {CollectiveKind::kAllReduce, n, 32}).front();
   EXPECT_EQ(halving.algorithm, CollectiveAlgorithm::kHalving);
   EXPECT_EQ(halving.steps, 2 * 5);
   EXPECT_EQ(bytes_sent(halving), bytes_sent(ring));
@@ -159,24 +159,24 @@ TEST(CollectiveSchedule, TheSizeChoosesTheAlgorithmOnBothSidesOfItsLimits) {
 }
 
 TEST(CollectiveSchedule, OddBuffersArePaddedToEqualSegments) {
-  const auto plan = plan_collective(kRingOnly, CollectiveKind::kAllReduce, 24, 25).front();
+  const auto plan = plan_collective(kRingOnly, {CollectiveKind::kAllReduce, 25, 24}).front();
   EXPECT_EQ(plan.segment, 2U);
 }
 
 TEST(CollectiveSchedule, TwoRingsShareTheBytesInOppositeDirections) {
   CollectiveSpec spec = kRingOnly;
   spec.rings = 2;
-  const auto plans = plan_collective(spec, CollectiveKind::kAllReduce, 24, 48 * 1000);
+  const auto plans = plan_collective(spec, {CollectiveKind::kAllReduce, 48 * 1000, 24});
   ASSERT_EQ(plans.size(), 2U);
   EXPECT_EQ(plans[0].segment, 1000U);
   EXPECT_EQ(plans[1].segment, 1000U);
   EXPECT_EQ(plans[0].direction, -plans[1].direction);
-  EXPECT_EQ(plan_collective(spec, CollectiveKind::kPermute, 24, 48).size(), 1U);
+  EXPECT_EQ(plan_collective(spec, {CollectiveKind::kPermute, 48, 24}).size(), 1U);
 }
 
 // Two ranks: six accesses per chunk in the reduce-scatter, four in the all-gather [CC:128,133].
 TEST(CollectiveSchedule, HbmAccessesPerChunkAreThePublishedOnes) {
-  const auto plan = plan_collective(kRingOnly, CollectiveKind::kAllReduce, 24, 24).front();
+  const auto plan = plan_collective(kRingOnly, {CollectiveKind::kAllReduce, 24, 24}).front();
   CollectiveStep step;
   const auto per_two_ranks = [&](int s) {
     collective_step(plan, 0, s, step);

@@ -70,6 +70,32 @@ TEST(Topology, WaysAreShortest) {
   }
 }
 
+TEST(Topology, DevicesOfOneInstanceDontMeetInTheNetwork) {
+  const NeuronSystemSpec two = exemplar_instances(exemplar_inf2_ring(), 2);
+  const Topology topology(two, 2);
+  EXPECT_EQ(topology.devices(), 24);
+  EXPECT_EQ(topology.places(), 25);
+  EXPECT_EQ(topology.distance(0, 6), 6);
+  EXPECT_EQ(topology.distance(0, 12), 2);
+  EXPECT_EQ(topology.distance(5, 23), 2);
+  EXPECT_EQ(Topology(two, 1).places(), 12);
+  EXPECT_THAT(hops(topology, 24), ::testing::Contains(2).Times(2));
+}
+
+TEST(Topology, ARingOfInstancesLinksDevicesOfOnePlace) {
+  NeuronSystemSpec four = exemplar_instances(exemplar_trn1_torus(), 4);
+  four.neighbour_bandwidth = BytesPerSecond(40e9);
+  const Topology topology(four, 3);  // the fourth passes on what the third has for the first
+  EXPECT_EQ(topology.devices(), 64);
+  EXPECT_EQ(topology.places(), 64);
+  EXPECT_THAT(degrees(topology), Each(6));
+  EXPECT_EQ(topology.distance(1, 17), 1);
+  EXPECT_EQ(topology.distance(1, 49), 1);
+  EXPECT_EQ(topology.distance(1, 33), 2);
+  EXPECT_EQ(topology.distance(1, 18), 2);
+  EXPECT_EQ(RankPlacement(four, 96).device(64), 32);
+}
+
 TEST(Topology, ARingOfRanksVisitsEveryDeviceOnce) {
   for (const auto& [topology, count] : {std::pair(Topology("ring", 12), 12),
                                         {Topology("ring", 12), 6},
