@@ -84,7 +84,7 @@ TEST(NotesOfTables, MistakesNameTheColumns) {
   const std::string too_large = "h100-sxm,Llama-3.1-70B,128,128,bf16";
   EXPECT_THAT(message("input_len,output_len,Precision", too_large),
               AllOf(HasSubstr("the smallest system that holds it: system = "),
-                    ContainsRegex("system = [a-z0-9.-]+, tp = [0-9]+;"), Not(HasSubstr("--tp")),
+                    ContainsRegex("system = [a-z0-9.-]+, [td]p = [0-9]+;"), Not(HasSubstr("--tp")),
                     Not(HasSubstr("--on"))));
   EXPECT_THAT(
       message("input_len,output_len,compute_dtype,tp", "h100-sxm-x8,Llama-3.1-8B,8,8,bf16,3"),
