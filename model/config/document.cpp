@@ -197,6 +197,13 @@ std::vector<YAML::Mark> first_documents(const std::string& text) {
   return starts.marks();
 }
 
+bool is_indented_by_tab(const std::string& text, int line) {
+  std::size_t begin = 0;
+  for (int i = 1; i < line; ++i) begin = text.find('\n', begin) + 1;
+  const std::size_t first = text.find_first_not_of(' ', begin);
+  return first != std::string::npos && text[first] == '\t';
+}
+
 Node parse_anew(const std::string& text, const std::string& shown_as) {
   YAML::Node document;
   try {
@@ -211,8 +218,11 @@ Node parse_anew(const std::string& text, const std::string& shown_as) {
     }
     document = YAML::Load(text);
   } catch (const YAML::Exception& error) {
-    throw UserError(
-        fmt::format("{}:{}: not valid YAML: {}", shown_as, line_of(error.mark), error.msg));
+    throw UserError(fmt::format("{}:{}: not valid YAML: {}{}", shown_as, line_of(error.mark),
+                                error.msg,
+                                is_indented_by_tab(text, line_of(error.mark))
+                                    ? "; lines are indented by spaces, not by tabs"
+                                    : ""));
   }
   if (document.IsNull()) throw UserError(fmt::format("{}: the file is empty", shown_as));
   Problems problems;

@@ -59,7 +59,10 @@ TEST(Document, DuplicateKeysAreErrorsWithBothLines) {
 
 TEST(Document, BrokenYamlSaysWhere) {
   EXPECT_THAT(parse_message("a: [1, 2\nb: 3\n"), StartsWith("x.yaml:2: not valid YAML: "));
-  EXPECT_THAT(parse_message("a: 1\n\tb: 2\n"), StartsWith("x.yaml:2: not valid YAML: "));
+  const std::string tab = parse_message("a:\n\tb: 2\n");
+  EXPECT_THAT(tab, StartsWith("x.yaml:2: not valid YAML: "));
+  EXPECT_THAT(tab, HasSubstr("; lines are indented by spaces, not by tabs"));
+  EXPECT_THAT(parse_message("a: 1\n  b: [\n"), ::testing::Not(HasSubstr("tabs")));
 }
 
 TEST(Document, EmptyAndSeveralDocumentsAreErrors) {

@@ -47,6 +47,7 @@ struct GpuCallResult {
   std::vector<KernelRun> kernels;
   std::vector<ChainPart> parts;    // with the intervals of their kernels; without them by "none"
   std::vector<std::string> notes;  // where factors are from, when not fitted on this chip
+  std::string power_note;          // where a power limit is not kept, or none holds; else ""
 };
 
 // Throws UserError for operators and types without a mapping. The caller has checked the memory.

@@ -195,14 +195,13 @@ class LimitedRun {
         most = std::max(most, power_of(one, result));
     }
     if (is_free()) {
-      std::string note = free_power_note(most, limit(), energy_, *board_.made_from);
-      if (!note.empty()) result.notes.push_back(std::move(note));
+      result.power_note = free_power_note(most, limit(), energy_, *board_.made_from);
       return;
     }
     if (!is_above(most, limit(), energy_)) return;
-    result.notes.push_back(fmt::format(
+    result.power_note = fmt::format(
         "a power limit of {:.0f} W is not kept: at the lowest clock the board draws {:.0f} W",
-        limit().value(), most.value()));
+        limit().value(), most.value());
   }
 
   void set_clock(std::size_t number, Metrics& metrics) const {

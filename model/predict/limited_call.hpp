@@ -43,9 +43,9 @@ std::string free_power_note(Watts most, Watts limit, const DeviceEnergy& energy,
 // Kernels were measured under the limit of the board: where the power at the full clock exceeds it,
 // their times are those of the clock that it left, c0. A lower limit or clock c changes times by
 // the simulated machine at c / c0, whose power at c fits the limit. A limit that no clock keeps
-// leaves the lowest one; `notes` of the result say so. Where the board that is asked for draws
-// otherwise than the one that was measured, c is the highest clock at which its own power fits,
-// above c0 where it draws less.
+// leaves the lowest one; `power_note` of the result says so. Where the board that is asked for
+// draws otherwise than the one that was measured, c is the highest clock at which its own power
+// fits, above c0 where it draws less.
 //
 // A board that was changed (`made_from`) runs at the share of its full clock, c0, that the limit
 // left the board that it was made from, whatever it draws: a note says where that is more than that

@@ -35,6 +35,8 @@ struct RunContext {
   std::int64_t assumed_values = 0;  // how many values of kind `assumed` the prediction rests on
   std::uint64_t seed = 0;
   std::vector<std::string> notes;  // defaults that were taken, limits that apply
+  // Of them, what was taken for a value that the request does not state.
+  std::vector<std::string> unstated;
 };
 
 // Decode steps of a generation that are compiled for one length of the KV cache.

@@ -250,6 +250,7 @@ struct RecordFields<RunContext> {
                       record_field("seed", &R::seed, Written::kAlwaysOfLate),
                       record_field("notes", &R::notes, Written::kAlwaysOfLate),
                       record_field("workload_file", &R::workload_file, Written::kIfAny),
+                      record_field("unstated", &R::unstated, Written::kIfAny),
                       record_field("differs", &R::differs, Written::kIfAny),
                       record_field("likeness", &R::likeness, Written::kIfAny));
 };

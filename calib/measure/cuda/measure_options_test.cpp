@@ -47,7 +47,8 @@ TEST(MeasureOptions, MistakesAreNamed) {
 TEST(MeasureOptions, ChipsByTheirNames) {
   EXPECT_EQ(device_id_of("NVIDIA H100 80GB HBM3", 85e9), "h100-sxm");
   EXPECT_EQ(device_id_of("NVIDIA H100 PCIe", 85e9), "h100-pcie");
-  EXPECT_EQ(device_id_of("NVIDIA H100 NVL", 100e9), "nvidia-h100-nvl");
+  EXPECT_EQ(device_id_of("NVIDIA H100 NVL", 100e9), "h100-nvl");
+  EXPECT_EQ(device_id_of("NVIDIA H200 NVL", 150e9), "nvidia-h200-nvl");
   EXPECT_EQ(device_id_of("NVIDIA H200", 150e9), "h200-sxm");
   EXPECT_EQ(device_id_of("NVIDIA B200", 190e9), "b200-sxm");
   EXPECT_EQ(device_id_of("NVIDIA GB200", 190e9), "gb200");

@@ -220,7 +220,8 @@ TEST_F(CatalogTest, FilesNameEachOther) {
             "list devices` shows all");
   edit("hw/systems/inf2.8xlarge.yaml", "id: inf2.8xlarge", "id: inf2.9xlarge");
   EXPECT_EQ(load_message("inf2.8xlarge"),
-            "hw/systems/inf2.8xlarge.yaml:1: id: 'inf2.9xlarge' has to be the name of the file");
+            "hw/systems/inf2.8xlarge.yaml:1: id: 'inf2.9xlarge' has to be the name of the file, "
+            "'inf2.8xlarge'");
   edit("hw/devices/trainium1.yaml", "core: neuroncore-v2", "core: neuroncore-v9");
   EXPECT_THAT(load_message("trn1.2xlarge"), HasSubstr("unknown core 'neuroncore-v9'; nearest is"));
 }

@@ -112,8 +112,8 @@ std::string text_of(const Node& root, std::string_view key) {
 void check_id(const Node& root, const fs::path& path) {
   const std::string id = text_of(root, "id");
   if (id != path.stem().string()) {
-    throw UserError(
-        fmt::format("{}: id: '{}' has to be the name of the file", root.find("id")->where(), id));
+    throw UserError(fmt::format("{}: id: '{}' has to be the name of the file, '{}'",
+                                root.find("id")->where(), id, path.stem().string()));
   }
 }
 

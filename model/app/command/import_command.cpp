@@ -15,9 +15,11 @@
 #include "model/app/terminal/request_options.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
+#include "model/config/document.hpp"
 #include "reports/record/csv.hpp"
 #include "reports/record/json_text.hpp"
 #include "reports/render/si_format.hpp"
+#include "workloads/import/hf/architecture_files.hpp"
 #include "workloads/import/hf/network_facts.hpp"
 
 namespace foretell {
@@ -173,8 +175,25 @@ std::string yaml_text(const Json& json) {
   return text;
 }
 
-// A file that --workload takes.
-void write_workload(const ResolvedWorkload& resolved, const std::string& output) {
+// A description of the user's beside the config.json goes beside what is written; the note says so.
+std::string keep_architecture(const std::string& config, const std::string& output) {
+  const auto beside = [](const std::string& file) {
+    return fs::absolute(file).parent_path() / kArchitectureFile;
+  };
+  if (!fs::exists(beside(config))) return "";
+  const std::string text = read_text_file(beside(config));
+  const std::string kept = beside(output).string();
+  if (fs::exists(kept) && read_text_file(kept) != text) {
+    throw UserError(output + ": " + config + " is described by the " +
+                    std::string(kArchitectureFile) + " beside it, and " + kept +
+                    " is another one; write to another folder");
+  }
+  write_text(kept, text);
+  return kept + " describes its architecture: keep it beside " + output;
+}
+
+// A file that --workload takes, and what else belongs to it, "": nothing.
+std::string write_workload(const ResolvedWorkload& resolved, const std::string& output) {
   const std::string extension = extension_of(output);
   const bool is_yaml = extension == ".yaml" || extension == ".yml";
   if (!is_yaml && extension != ".json") {
@@ -182,13 +201,15 @@ void write_workload(const ResolvedWorkload& resolved, const std::string& output)
                     "' is not allowed; a workload is a .yaml or .json file, for example " +
                     resolved.model.name + ".yaml");
   }
-  const Json json = resolved.model.family == Family::kOnnx
-                        ? onnx_workload(resolved, output)
-                        : config_workload(resolved.model.file, output);
+  const bool is_onnx = resolved.model.family == Family::kOnnx;
+  const Json json =
+      is_onnx ? onnx_workload(resolved, output) : config_workload(resolved.model.file, output);
+  const std::string note = is_onnx ? "" : keep_architecture(resolved.model.file, output);
   write_text(output, is_yaml ? yaml_text(json) : json.dump(2) + "\n");
+  return note;
 }
 
-int import_model(const ImportOptions& options) {
+int import_model(const ImportOptions& options, const Session& session) {
   const Format format = parse_format(options.format);
   ResolvedWorkload resolved;
   resolved.model = WorkloadLibrary().load(options.file);
@@ -208,8 +229,10 @@ int import_model(const ImportOptions& options) {
   } else {
     text = summary(format, resolved.model, build_resolved_graph(resolved));
   }
-  if (!options.workload.empty()) write_workload(resolved, options.workload);
+  std::string note;
+  if (!options.workload.empty()) note = write_workload(resolved, options.workload);
   write_text("-", text);
+  if (!note.empty()) session.say("foretell: " + note);
   return kSuccess;
 }
 
@@ -232,7 +255,7 @@ void add_import_command(CLI::App& app, Session& session) {
   add_option(*command, "--format", options->format, "FORM", "table (default), json or csv");
   add_option(*command, "-o,--output", options->workload, "FILE",
              "also write a workload to this .yaml or .json file, for --workload");
-  set_action(*command, session, [options] { return import_model(*options); });
+  set_action(*command, session, [options, &session] { return import_model(*options, session); });
 }
 
 }  // namespace foretell

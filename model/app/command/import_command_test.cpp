@@ -88,6 +88,26 @@ TEST(ImportCommand, WhatItWritesIsAWorkload) {
               HasSubstr(".yaml or .json"));
 }
 
+TEST(ImportCommand, AnArchitectureOfTheUsersGoesBesideWhatIsWritten) {
+  const TemporaryFolder folder;
+  const std::string config =
+      std::string(FORETELL_SOURCE_DIR) + "/workloads/examples/own-architecture/config.json";
+  const CommandResult own = ask({"import", config});
+  for (const char* name : {"net.json", "net.yaml"}) {
+    const CommandResult written = ask({"import", config, "-o", folder.file(name)});
+    EXPECT_THAT(written.messages, HasSubstr("architecture.yaml describes its architecture"));
+    const CommandResult read = ask({"import", folder.file(name)});
+    EXPECT_EQ(read.code, kSuccess) << read.messages;
+    EXPECT_EQ(read.result.substr(read.result.find('\n')), own.result.substr(own.result.find('\n')));
+  }
+  folder.write("architecture.yaml", "model_type: other\n");
+  const CommandResult refused = ask({"import", config, "-o", folder.file("more.json")});
+  EXPECT_EQ(refused.code, kUserMistake);
+  EXPECT_THAT(refused.messages, HasSubstr("is another one; write to another folder"));
+  EXPECT_FALSE(std::filesystem::exists(folder.file("more.json")));
+  EXPECT_EQ(folder.read("architecture.yaml"), "model_type: other\n");
+}
+
 TEST(ImportCommand, AGraphOfViewsAloneTakesNoTimeOnADevice) {
   const std::string model = "/usr/share/libonnx-testdata/data/node/test_identity/model.onnx";
   if (!std::filesystem::exists(model)) GTEST_SKIP() << "skipped, no libonnx-testdata";

@@ -129,6 +129,16 @@ std::string json_line(const CsvRow& header, std::size_t passed, const CsvRow& ce
   return line + "}\n";
 }
 
+// For people: columns that were added and have no value in any row are left out.
+void drop_empty(std::size_t passed, std::vector<CsvRow>& rows) {
+  for (std::size_t column = rows.front().size(); column-- > passed && rows.size() > 1;) {
+    const bool is_empty = std::all_of(rows.begin() + 1, rows.end(),
+                                      [column](const CsvRow& row) { return row[column].empty(); });
+    if (!is_empty) continue;
+    for (CsvRow& row : rows) row.erase(row.begin() + static_cast<std::ptrdiff_t>(column));
+  }
+}
+
 // Also a page, where the ending of the file asks for one.
 Format form_of(const PredictOptions& options) {
   constexpr const char* kPage = "html";
@@ -229,6 +239,7 @@ int predict_table(const PredictOptions& options, const Session& session) {
     content.title = page_title(options.table);
     output.write(html_report(content));
   } else if (!streams) {
+    if (format != Format::kTsv) drop_empty(passed.size(), rows_written);
     output.write(rows_text(rows_written, format));
   }
   output.finish();

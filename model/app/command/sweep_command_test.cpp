@@ -374,16 +374,18 @@ TEST_F(SweepTest, AnEmptyFrontSaysWhichObjectivesAreMissing) {
   EXPECT_EQ(run_application({"sweep", path, "-o", folder_.file("out")}, session), kSuccess);
   EXPECT_THAT(read_text_file(folder_.file("out")),
               HasSubstr("none has all of latency, throughput, usd_per_million"));
-}
-
-TEST(FailureLines, MessagesThatDifferByTheirNumbersAreOneReason) {
-  EXPECT_THAT(failure_lines({{"a-70B needs 40.5 GiB (2 more); take b", 3},
-                             {"a-70B needs 50 GiB (12 more); take c or d", 1},
-                             {"a-8B needs 40.5 GiB (2 more); take b", 1},
-                             {"no such type", 5}}),
-              testing::ElementsAre("5 points: no such type",
-                                   "4 points, for example: a-70B needs 40.5 GiB (2 more); take b",
-                                   "1 point: a-8B needs 40.5 GiB (2 more); take b"));
+  session.predict = [](const Request& request) {
+    RunRecord record = fake_predict(request);
+    if (request.batch == 1) record.summary.cost_usd_per_million.reset();
+    return record;
+  };
+  for (const char* form : {"table", "md"}) {
+    EXPECT_EQ(
+        run_application({"sweep", path, "--format", form, "-o", folder_.file("out")}, session),
+        kSuccess);
+    EXPECT_THAT(read_text_file(folder_.file("out")),
+                HasSubstr("Not judged: 1 point has not all of latency, throughput, usd"));
+  }
 }
 
 TEST_F(SweepTest, ALogForBatchJobs) {
@@ -419,6 +421,8 @@ TEST_F(SweepTest, MistakesAreFoundBeforeAnythingRuns) {
   EXPECT_THAT(mistake(base + "vary: {device.hbm.bandwidth: [820]}\n"), HasSubstr("has no unit"));
   EXPECT_THAT(mistake(base + "vary: {device.cores: [2, 0]}\n"), HasSubstr("device.cores"));
   EXPECT_THAT(mistake("base: {workload: gpt2}\n"), HasSubstr("names no system"));
+  EXPECT_THAT(mistake("base: {on: inf2.xlarge, worklod: gpt2}\n"),
+              AllOf(HasSubstr("names no workload"), HasSubstr("nearest is 'workload'")));
   EXPECT_THAT(mistake("base: {on: inf2.xlage, workload: gpt2}\n"),
               HasSubstr("nearest is 'inf2.xlarge'"));
   EXPECT_THAT(mistake(base + "where: [\"${device.hbm.bandwith} > 1 TB/s\"]\n"),

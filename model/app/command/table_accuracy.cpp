@@ -16,6 +16,7 @@
 #include "model/app/command/calibrate/cpu_records.hpp"
 #include "model/app/command/kernel_options.hpp"
 #include "model/app/request/parallel_predict.hpp"
+#include "model/app/tables/assumed_values.hpp"
 #include "model/app/tables/batch_predictor.hpp"
 #include "model/app/tables/contradicted_times.hpp"
 #include "model/app/tables/energy_run_rows.hpp"
@@ -89,22 +90,17 @@ void add_notes(const RowsOut& out, const std::string& counts, AccuracyReport& re
     report.notes.push_back(
         fmt::format("{} rows of the vault stay closed (--vault opens it)", out.in_vault));
   }
-  for (const std::string& text : out.refused.texts()) {
-    report.notes.push_back("does not count: " + text);
-  }
-  for (const std::string& text : out.below_clock.texts()) {
-    report.notes.push_back("does not count: " + text);
-  }
+  const auto add = [&report](const LeftOutRows& rows) {
+    for (const std::string& text : rows.texts()) report.notes.push_back("does not count: " + text);
+  };
+  add(out.refused);
+  add(out.below_clock);
   if (out.impossible.count() > 0) {
     report.notes.push_back(
         fmt::format("{} rows with a time that cannot be do not count", out.impossible.count()));
   }
-  for (const std::string& text : out.impossible.texts()) {
-    report.notes.push_back("does not count: " + text);
-  }
-  for (const std::string& text : out.refused_load.texts()) {
-    report.notes.push_back("does not count: " + text);
-  }
+  add(out.impossible);
+  add(out.refused_load);
   for (const std::string& text : out.failed.texts()) {
     report.notes.push_back("without a prediction: " + text);
   }
@@ -213,6 +209,7 @@ class TableComparison {
     report.failed = out_.failed.count();
     report.refused = out_.refused.count() + contradicted_.size();
     add_notes(out_, counts_text(), report);
+    for (std::string& text : assumed_.texts(done_)) report.notes.push_back(std::move(text));
     return report;
   }
 
@@ -363,6 +360,7 @@ class TableComparison {
     lines_.pop_front();
     if (prediction.is_open) return;
     ++done_;
+    assumed_.add(prediction.assumed);
     before_block_ = table_.consumed();
     if (is_too_short(row, prediction)) {
       out_.impossible.add(
@@ -411,6 +409,7 @@ class TableComparison {
   Progress progress_;
   const Session& session_;
   RowsOut out_;
+  AssumedValues assumed_;
   std::set<std::size_t> contradicted_;        // lines of rows that a later one contradicts
   std::unordered_set<std::size_t> left_out_;  // lines that --every leaves out
   std::map<std::string, std::int64_t> seen_;  // rows of a group

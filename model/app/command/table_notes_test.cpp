@@ -12,6 +12,7 @@ namespace foretell {
 namespace {
 
 using testing::AllOf;
+using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -44,6 +45,22 @@ TEST(NotesOfTables, WhatRowsDoNotStateIsSaidOncePerTableAndInTheirMessage) {
   EXPECT_THAT(messages[2], Not(HasSubstr("sequence length not stated")));
 }
 
+// Of the rows that count, as `predict` says it.
+TEST(NotesOfTables, ValidateSaysWhatItTookAsWell) {
+  const TemporaryFolder folder;
+  const std::string table = folder.write("t.csv",
+                                         "system,workload,batch,seq,throughput\n"
+                                         "inf2.xlarge,bert-base-uncased,,,100\n"
+                                         "inf2.xlarge,bert-base-uncased,1,128,\n"
+                                         "inf2.xlarge,bert-base-uncased,1,128,100\n");
+  const auto said = AllOf(HasSubstr("1 of 2 rows: sequence length not stated: 128 tokens taken"),
+                          HasSubstr("1 of 2 rows: batch not stated: 1 taken"),
+                          HasSubstr("2 of 2 rows: data type not stated: "));
+  const CommandResult text = run_command({"validate", table}, predict);
+  EXPECT_THAT(text.result, said) << text.messages;
+  EXPECT_THAT(run_command({"validate", table, "--format", "csv"}, predict).messages, said);
+}
+
 TEST(NotesOfTables, ARowThatStatesAllHasNone) {
   const TemporaryFolder folder;
   const CommandResult result = predicted(folder,
@@ -66,7 +83,8 @@ TEST(NotesOfTables, MistakesNameTheColumns) {
               AllOf(HasSubstr("input-len + output-len = 200000"), HasSubstr("raise context")));
   const std::string too_large = "h100-sxm,Llama-3.1-70B,128,128,bf16";
   EXPECT_THAT(message("input_len,output_len,Precision", too_large),
-              AllOf(HasSubstr("the smallest system that holds it: system "), Not(HasSubstr("--tp")),
+              AllOf(HasSubstr("the smallest system that holds it: system = "),
+                    ContainsRegex("system = [a-z0-9.-]+, [td]p = [0-9]+;"), Not(HasSubstr("--tp")),
                     Not(HasSubstr("--on"))));
   EXPECT_THAT(
       message("input_len,output_len,compute_dtype,tp", "h100-sxm-x8,Llama-3.1-8B,8,8,bf16,3"),

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "model/app/request/added_notes.hpp"
+
 namespace foretell {
 namespace {
 
@@ -22,19 +24,6 @@ EnergyRecord parts_record(const std::vector<EnergyPart>& parts) {
   return record;
 }
 
-void note_calibration(const DeviceEnergy& energy, RunRecord& record) {
-  std::string note;
-  if (!energy.is_calibrated && energy.fitted_on.empty()) {
-    note =
-        "energy: not calibrated; no power of this device is published, and the band comes from "
-        "constants of its process";
-  } else if (!energy.is_calibrated) {
-    note = "energy: not calibrated on this device; energies per operation are those of " +
-           energy.fitted_on;
-  }
-  if (!note.empty()) record.context.notes.push_back(std::move(note));
-}
-
 void set_energy_cost(const Request& request, const CallFigures& call, EnergyFigures& energy) {
   if (request.usd_per_kwh <= 0) return;
   energy.usd_per_million = energy_cost_per_million(request, energy.wall, call.throughput);
@@ -42,6 +31,17 @@ void set_energy_cost(const Request& request, const CallFigures& call, EnergyFigu
 }
 
 }  // namespace
+
+std::vector<std::string> calibration_notes(const DeviceEnergy& energy) {
+  if (energy.is_calibrated) return {};
+  if (energy.fitted_on.empty()) {
+    return {
+        "energy: not calibrated; no power of this device is published, and the band comes from "
+        "constants of its process"};
+  }
+  return {"energy: not calibrated on this device; energies per operation are those of " +
+          energy.fitted_on};
+}
 
 void set_bands(EnergyFigures& energy) {
   energy.watts80.reset();
@@ -100,7 +100,7 @@ void set_energy(const ResolvedWorkload& resolved, const EnergyFacts& facts, cons
   figures.energy = energy;
   record.summary.calibrated_energy = parts_of_call.calibrated_share;
   record.summary.energy = std::move(parts_of_call);
-  note_calibration(facts.energy, record);
+  add_new(calibration_notes(facts.energy), record.context.notes);
 }
 
 void mix_energy(const std::vector<CountedCall>& calls, CallFigures& whole) {

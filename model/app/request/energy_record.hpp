@@ -31,6 +31,9 @@ void set_energy(const ResolvedWorkload& resolved, const EnergyFacts& facts, cons
 // them there is none.
 void mix_energy(const std::vector<CountedCall>& calls, CallFigures& whole);
 
+// Whose energies a device has that was not measured itself.
+std::vector<std::string> calibration_notes(const DeviceEnergy& energy);
+
 // The 80 % bands of what the figures hold, by their ratio; none without one.
 void set_bands(EnergyFigures& energy);
 

@@ -1,5 +1,6 @@
 #include "model/app/request/field_names.hpp"
 
+#include <algorithm>
 #include <cctype>
 #include <string_view>
 
@@ -18,6 +19,17 @@ bool is_part_of_word(char c) {
 std::string option_in(std::string_view word) {
   if (word.substr(0, kDashes.size()) == kDashes) return std::string(word.substr(kDashes.size()));
   return word.find('-') == std::string_view::npos ? "" : std::string(word);
+}
+
+// What stands after an option at `end`: a word with a digit in it, as counts, types and systems
+// are; "" of other words ("lower --input-len or --output-len").
+std::string value_at(const std::string& message, std::size_t end) {
+  if (end >= message.size() || message[end] != ' ') return "";
+  const std::string word =
+      message.substr(end + 1, message.find_first_of(" ,;:()", end + 1) - end - 1);
+  const bool has_digit =
+      std::any_of(word.begin(), word.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
+  return has_digit ? word : "";
 }
 
 }  // namespace
@@ -60,6 +72,12 @@ std::string with_names(const std::string& message, const FieldNames& names) {
     const auto found = is_command || is_file ? names.end() : names.find(option_in(word));
     text += found == names.end() ? word : found->second;
     at = end;
+    const std::string value =
+        found == names.end() || word == option_in(word) ? std::string() : value_at(message, end);
+    if (value.empty()) continue;
+    text += " = " + value;
+    at += 1 + value.size();
+    if (message.substr(at, 1 + kDashes.size()) == " --") text += ',';
   }
   return text;
 }

@@ -8,13 +8,15 @@ namespace {
 TEST(FieldNames, ColumnsAndKeysTakeThePlaceOfOptions) {
   const std::string message =
       "input-len + output-len = 9000 positions, but the longest context is 4096; lower --input-len "
-      "or --seq, --in-flight, --dtype int8-weights, --on x --tp 2";
+      "or --seq, --in-flight, --dtype int8-weights, --on inf2.xlarge --tp 2 or --tp 4";
   EXPECT_EQ(with_names(message, column_names_of_fields()),
             "input_len + output_len = 9000 positions, but the longest context is 4096; lower "
-            "input_len or seq_len, inflight, compute_dtype int8-weights, system x tp 2");
-  EXPECT_EQ(with_names(message, key_names_of_fields()),
-            "input_len + output_len = 9000 positions, but the longest context is 4096; lower "
-            "input_len or seq, in_flight, dtype int8-weights, on x tp 2");
+            "input_len or seq_len, inflight, compute_dtype = int8-weights, system = inf2.xlarge, "
+            "tp = 2 or tp = 4");
+  EXPECT_EQ(
+      with_names(message, key_names_of_fields()),
+      "input_len + output_len = 9000 positions, but the longest context is 4096; lower "
+      "input_len or seq, in_flight, dtype = int8-weights, on = inf2.xlarge, tp = 2 or tp = 4");
 }
 
 TEST(FieldNames, TheNameIsTheOneThatWasWritten) {

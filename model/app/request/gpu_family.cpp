@@ -8,6 +8,7 @@
 #include "calib/fitted/shared/common_factors_use.hpp"
 #include "hw/spec/gpu/gpu_catalog.hpp"
 #include "hw/spec/shared/kernel_files.hpp"
+#include "model/app/request/added_notes.hpp"
 #include "model/app/request/device_family.hpp"
 #include "model/app/request/gpu_place.hpp"
 #include "model/app/request/gpu_request.hpp"
@@ -57,10 +58,7 @@ class GpuDevice final : public ResolvedDevice {
         factors_(factors_of(resolved_)),
         type_(
             product_type(resolved_.precision.matmul_compute, resolved_.precision.weight_storage)) {
-    const std::string from = factors_.note(type_);
-    if (!from.empty()) resolved_.notes.push_back(from);
-    if (factors_.tables() != nullptr && !factors_.tables()->note().empty())
-      resolved_.notes.push_back(factors_.tables()->note());
+    add_new(factor_notes(factors_, type_), resolved_.notes);
   }
 
   const ResolvedWorkload& workload() const override { return resolved_; }
@@ -89,10 +87,8 @@ class GpuDevice final : public ResolvedDevice {
           "two-batch: one token of one sequence in each group of GPUs has no halves; such calls "
           "run whole");
     }
-    for (std::string& note : result.notes) {
-      if (std::find(notes_.begin(), notes_.end(), note) == notes_.end())
-        notes_.push_back(std::move(note));
-    }
+    if (!result.power_note.empty()) result.notes.push_back(result.power_note);
+    add_new(result.notes, notes_);
     if (phase == Phase::kForward) result.metrics.call += resolved_.host_call;
     return std::move(result.metrics);
   }

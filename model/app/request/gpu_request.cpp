@@ -261,6 +261,20 @@ void resolve_voltage(const PowerFacts& facts, bool states_clock, GpuRequest& res
   if (!states_clock) resolved.clock_share = highest_clock(resolved.voltage, facts);
 }
 
+// Without the board that it is made from.
+BoardEnergy changed_board(const GpuRequest& resolved) {
+  const Request& request = resolved.request;
+  const GpuDeviceSpec& device = resolved.system.spec.device;
+  const EnergyChange change = energy_change(device.id, {request.node, request.hbm});
+  BoardEnergy board;
+  board.measured = load_gpu_energy(device, request.factors);
+  const double speed = device.clock.boost / published_device(device).clock.boost;
+  board.asked = changed_energy(at_full_clock(board.measured, speed), change);
+  board.asked.facts.voltage_most = resolved.voltage;
+  board.differs = change.changes() || resolved.voltage < 1;
+  return board;
+}
+
 // --clock as a frequency, --voltage and --power-limit: no more than the device has, no less than it
 // needs.
 void resolve_power(GpuRequest& resolved) {
@@ -288,7 +302,7 @@ void resolve_power(GpuRequest& resolved) {
   resolve_voltage(facts, !is_word, resolved);
   if (request.power_limit.empty()) return;
   resolved.power_limit = read_power_limit(request.power_limit);
-  const Watts idle = idle_power(1, energy_of_board(resolved).asked.facts);
+  const Watts idle = idle_power(1, changed_board(resolved).asked.facts);
   const double least = std::ceil(idle.value() / facts.limit_share);
   const Watts most = is_made(resolved) ? kMaxBoardPower : device.power;
   if (resolved.power_limit < Watts(least) || resolved.power_limit > most) {
@@ -374,19 +388,20 @@ GpuFactors factors_of(const GpuRequest& resolved) {
   return factors_on(resolved.system.spec.device, resolved);
 }
 
+std::vector<std::string> factor_notes(const GpuFactors& factors, const std::string& type) {
+  std::vector<std::string> notes;
+  for (const std::string& note :
+       {factors.note(type), factors.tables() == nullptr ? "" : factors.tables()->note()}) {
+    if (!note.empty()) notes.push_back(note);
+  }
+  return notes;
+}
+
 BoardEnergy energy_of_board(const GpuRequest& resolved) {
-  const Request& request = resolved.request;
-  const GpuDeviceSpec& device = resolved.system.spec.device;
-  const GpuDeviceSpec& sold = published_device(device);
-  const EnergyChange change = energy_change(device.id, {request.node, request.hbm});
-  BoardEnergy board;
-  board.measured = load_gpu_energy(device, request.factors);
-  board.asked =
-      changed_energy(at_full_clock(board.measured, device.clock.boost / sold.clock.boost), change);
-  board.asked.facts.voltage_most = resolved.voltage;
-  board.differs = change.changes() || resolved.voltage < 1;
+  BoardEnergy board = changed_board(resolved);
   if (is_made(resolved)) {
     GpuSystemSpec system = resolved.system.spec;
+    const GpuDeviceSpec& sold = published_device(system.device);
     system.device = sold;
     board.made_from =
         std::make_shared<const SoldBoard>(SoldBoard{std::move(system), factors_on(sold, resolved)});

@@ -38,6 +38,10 @@ Watts read_power_limit(const std::string& text);
 // The factors of the request, with its overrides.
 GpuFactors factors_of(const GpuRequest& resolved);
 
+// Of factors that were fitted on another device or to another type, and of tables of the user's;
+// `type`: as product_type() says it.
+std::vector<std::string> factor_notes(const GpuFactors& factors, const std::string& type);
+
 // What its boards draw, as they were measured and as they are asked for.
 BoardEnergy energy_of_board(const GpuRequest& resolved);
 

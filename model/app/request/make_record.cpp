@@ -44,6 +44,7 @@ RunContext context_of(const ResolvedWorkload& resolved, const SystemFacts& facts
   context.assumed_values = facts.assumed_values;
   context.seed = request.seed;
   context.notes = resolved.notes;
+  context.unstated = resolved.unstated;
   return context;
 }
 

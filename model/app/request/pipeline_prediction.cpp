@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "hw/spec/gpu/gpu_catalog.hpp"
+#include "model/app/request/added_notes.hpp"
 #include "model/app/request/call_figures.hpp"
 #include "model/app/request/device_family.hpp"
 #include "model/app/request/energy_record.hpp"
@@ -204,11 +205,8 @@ class PipelinePrediction {
     if (splits_) scenario.cores = kCoresPerGuidedCopy * copies_;
     scenario.in_flight = request_.in_flight;
     for (const PartPrediction& part : parts_) {
-      for (const std::string& note : part.record.context.notes) {
-        const auto& known = context.notes;
-        if (std::find(known.begin(), known.end(), note) == known.end())
-          context.notes.push_back(note);
-      }
+      add_new(part.record.context.notes, context.notes);
+      add_new(part.record.context.unstated, context.unstated);
       context.notes.push_back(fmt::format("{}: {:.6g} x {:.4g} ms", part.part->name, part.calls(),
                                           part.figures.call.value() * 1e3));
     }

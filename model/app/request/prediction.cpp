@@ -31,10 +31,11 @@ RunRecord predict_one(const DeviceFamily& family, const Request& request) {
     Request fewer = request;
     fewer.dp = many.fitting();
     RunRecord record = family.predict(fewer);
-    record.context.notes.insert(
-        record.context.notes.begin(),
+    const std::string text =
         fmt::format("copies not stated: {} taken, which fit the memory; there is room to run {}",
-                    many.fitting(), many.copies()));
+                    many.fitting(), many.copies());
+    for (std::vector<std::string>* notes : {&record.context.notes, &record.context.unstated})
+      notes->insert(notes->begin(), text);
     return record;
   }
 }
@@ -102,9 +103,11 @@ class LengthMixture {
     record.context.notes.push_back("operators and resources are those of the median call: " +
                                    to_text(median));
     if (request_.shapes.empty()) {
-      record.context.notes.emplace_back(
+      const char* text =
           cases_.pads ? "shapes not stated: padded to buckets, as the vendor's compiler needs it"
-                      : "shapes not stated: every length runs as it is");
+                      : "shapes not stated: every length runs as it is";
+      record.context.notes.emplace_back(text);
+      record.context.unstated.emplace_back(text);
     }
     mix_summaries(mixed, record);
     add_padding(*record.summary.distribution);

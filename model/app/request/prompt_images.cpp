@@ -77,7 +77,7 @@ void resolve_prompt_images(ResolvedWorkload& resolved) {
   Request& request = resolved.request;
   if (request.images == 0) return;
   if (!fill_image_size(request, resolved.model)) {
-    resolved.notes.push_back(
+    resolved.note_unstated(
         fmt::format("image-size not stated: {} x {} pixels taken", kDefaultSide, kDefaultSide));
   }
   const std::int64_t tokens = prompt_image(request, resolved.model).tokens;

@@ -46,13 +46,13 @@ std::string runnable(const ResolvedWorkload& resolved, const std::string& dtype)
 std::string published_dtype(ResolvedWorkload& resolved, const std::string& default_dtype) {
   const CheckpointFormat& format = resolved.model.checkpoint;
   if (format.dtype.empty()) {
-    resolved.notes.push_back(
+    resolved.note_unstated(
         fmt::format("data type not stated: {} taken; --dtype names another", default_dtype));
     return default_dtype;
   }
   const std::string dtype = as_stored(resolved, runnable(resolved, format.dtype));
   const std::string stored = stored_text(format);
-  resolved.notes.push_back(fmt::format(
+  resolved.note_unstated(fmt::format(
       "data type not stated: {} taken, as the weights of the file are {}; --dtype names another",
       dtype, stored.empty() ? format.name : stored));
   return dtype;

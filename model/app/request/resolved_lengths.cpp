@@ -142,14 +142,15 @@ void resolve_sound(ResolvedWorkload& resolved) {
   const std::int64_t window = longest_input(model);
   const bool stated = request.input_len > 0;
   if (!stated) request.input_len = window;
-  if (stated && request.input_len >= window) return;
-  resolved.notes.push_back(
-      stated
-          ? fmt::format("input-len {}: {:.3g} s of sound, padded to a window of {:.3g} s",
-                        request.input_len, sound_seconds(request.input_len), sound_seconds(window))
-          : fmt::format("input-len not stated: a window of {} positions ({:.3g} s of sound) "
-                        "taken",
-                        window, sound_seconds(window)));
+  if (!stated) {
+    resolved.note_unstated(
+        fmt::format("input-len not stated: a window of {} positions ({:.3g} s of sound) taken",
+                    window, sound_seconds(window)));
+  } else if (request.input_len < window) {
+    resolved.notes.push_back(
+        fmt::format("input-len {}: {:.3g} s of sound, padded to a window of {:.3g} s",
+                    request.input_len, sound_seconds(request.input_len), sound_seconds(window)));
+  }
 }
 
 void resolve_lengths(ResolvedWorkload& resolved) {
@@ -178,7 +179,7 @@ void resolve_lengths(ResolvedWorkload& resolved) {
   }
   if (request.seq_len == 0) {
     request.seq_len = default_sequence(resolved.model);
-    resolved.notes.push_back(
+    resolved.note_unstated(
         fmt::format("sequence length not stated: {} tokens taken", request.seq_len));
   }
 }

@@ -131,6 +131,7 @@ TEST(Predict, CopiesThatAreNotStatedAreAsManyAsTheMemoryHolds) {
   const RunRecord record = predict(request);
   EXPECT_EQ(record.context.scenario.dp, 1);
   EXPECT_THAT(record.context.notes.front(), HasSubstr("copies not stated: 1 taken"));
+  EXPECT_THAT(record.context.unstated, Contains(record.context.notes.front()));
   request.dp = 1;
   EXPECT_EQ(predict(request).summary.call_s, record.summary.call_s);
   request.dp = 2;

@@ -142,7 +142,7 @@ void resolve_training(ResolvedWorkload& resolved) {
       "training: nothing was fitted to measured steps; attention keeps its probabilities");
   if (!request.optimizer.empty()) return;
   request.optimizer = kDefaultOptimizer;
-  resolved.notes.push_back("optimiser not stated: " + request.optimizer + " taken");
+  resolved.note_unstated("optimiser not stated: " + request.optimizer + " taken");
 }
 
 }  // namespace

@@ -34,7 +34,13 @@ struct ResolvedWorkload {
   Serving serving;
   std::vector<std::string> narrow_pipes;  // types below two bytes that the machine multiplies in
   GraphRules graphs;
-  std::vector<std::string> notes;  // defaults taken and limits that a reader should know
+  std::vector<std::string> notes;     // defaults taken and limits that a reader should know
+  std::vector<std::string> unstated;  // … of them, values taken that the request does not state
+
+  void note_unstated(std::string text) {
+    unstated.push_back(text);
+    notes.push_back(std::move(text));
+  }
 };
 
 // Looks up the network and the data type, `default_dtype` where none is stated, and fills in the

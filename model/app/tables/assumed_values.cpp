@@ -23,7 +23,7 @@ std::vector<std::string> AssumedValues::texts(std::size_t rows) const {
   std::vector<std::string> texts;
   for (const auto& [text, count] : sorted) {
     if (texts.size() == kShownAssumptions) {
-      texts.push_back(fmt::format("and {} assumptions more, in the column 'message'",
+      texts.push_back(fmt::format("and {} assumptions more, in the column 'message' of predict",
                                   sorted.size() - kShownAssumptions));
       break;
     }

@@ -22,7 +22,7 @@ TEST(AssumedValues, ManyAreCounted) {
   AssumedValues values;
   for (int i = 0; i < 20; ++i) values.add({std::to_string(i)});
   EXPECT_EQ(values.texts(20).size(), 9U);
-  EXPECT_EQ(values.texts(20).back(), "and 12 assumptions more, in the column 'message'");
+  EXPECT_EQ(values.texts(20).back(), "and 12 assumptions more, in the column 'message' of predict");
 }
 
 }  // namespace

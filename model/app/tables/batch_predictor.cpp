@@ -33,9 +33,7 @@ std::string parts_of(const RunRecord& record) {
 // Notes of values that the row does not state.
 std::vector<std::string> assumed_in(const RunRecord& record, const FieldNames& names) {
   std::vector<std::string> texts;
-  for (const std::string& note : record.context.notes) {
-    if (note.find(" not stated: ") != std::string::npos) texts.push_back(with_names(note, names));
-  }
+  for (const std::string& note : record.context.unstated) texts.push_back(with_names(note, names));
   return texts;
 }
 

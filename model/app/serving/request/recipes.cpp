@@ -9,6 +9,7 @@
 
 #include "hw/engines/engine_catalog.hpp"
 #include "hw/spec/shared/catalog.hpp"
+#include "model/app/request/distribution_text.hpp"
 #include "model/app/request/request_fields.hpp"
 #include "model/app/serving/request/serve_keys.hpp"
 #include "model/base/errors.hpp"
@@ -348,8 +349,10 @@ ServeRequest Recipes::request_of(const ServedCells& cells) const {
       (in_laboratory ? laboratory_requests_ : requests_per_client_) * request.concurrency;
   const auto drawn = [&](std::int64_t length) {
     if (in_laboratory) return std::to_string(length);
-    const auto low = static_cast<std::int64_t>(std::ceil(low_share_ * static_cast<double>(length)));
-    return fmt::format("uniform:{}..{}", std::max<std::int64_t>(1, low), length);
+    const auto low = std::max<std::int64_t>(
+        1, static_cast<std::int64_t>(std::ceil(low_share_ * static_cast<double>(length))));
+    const std::int64_t step = (length - low) / static_cast<std::int64_t>(kMaxLengths) + 1;
+    return fmt::format("uniform:{}..{}:{}", low, length, step);
   };
   request.input_len = drawn(input);
   request.output_len = drawn(output);

@@ -8,6 +8,8 @@
 #include <tuple>
 #include <vector>
 
+#include "model/app/request/distribution_text.hpp"
+#include "model/app/serving/request/serve.hpp"
 #include "model/base/errors.hpp"
 #include "reports/record/testing/message_of.hpp"
 #include "reports/record/testing/temporary_folder.hpp"
@@ -82,6 +84,17 @@ TEST(Recipes, OldServersAreCold) {
     EXPECT_EQ(request("2025-11-10", network, "").engine, "sglang@0.5.5");
     EXPECT_EQ(request("2026-03-25", network, "").engine, "sglang@0.5.6");
   }
+}
+
+// What a context is too long for is said of the network, however long it is.
+TEST(Recipes, LongPromptsAreDrawnInSteps) {
+  const Recipes recipes = Recipes::load();
+  ServedCells cells = point("2026-02-03", "8", "200000");
+  const ServeRequest request = recipes.request_of(cells);
+  const Load load = load_of(request);
+  EXPECT_LE(load.input_len->points().size(), kMaxLengths);
+  EXPECT_EQ(load.input_len->points().back().value, 200000);
+  EXPECT_EQ(load.input_len->points().front().value, 160000);
 }
 
 // Ranks that have attention of their own divide the experts, whatever the row says; others are

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "hw/engines/engine_catalog.hpp"
+#include "model/app/request/added_notes.hpp"
 #include "model/app/request/device_family.hpp"
 #include "model/app/request/gpu_place.hpp"
 #include "model/app/request/intervals.hpp"
@@ -275,7 +276,10 @@ class Server {
     context.factors = machine.factors;
     context.assumed_values = machine.assumed_values + engine_.assumed_values;
     context.seed = base_.seed;
-    context.notes = machine.notes;
+    for (const auto& group : groups_) {
+      add_new(group->machine.notes, context.notes);
+      if (group->machine.kernel_notes) add_new(group->machine.kernel_notes(), context.notes);
+    }
     context.likeness = machine.likeness;
     if (is_changed() &&
         std::count(context.notes.begin(), context.notes.end(), kChangedHardware) == 0)

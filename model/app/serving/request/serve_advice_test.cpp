@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "model/app/serving/request/serve.hpp"
 #include "model/app/serving/request/worker_machine.hpp"
 #include "model/base/errors.hpp"
@@ -40,6 +42,31 @@ std::string error_of(const ServeRequest& request) {
     return error.what();
   }
   return "";
+}
+
+// Kernels of a chip that was not measured are others'; a service says so as a run does, once, also
+// where prompts and answers are computed by workers of their own.
+TEST(ServeAdvice, NotesOfKernelsAreThoseOfARun) {
+  ServeRequest request = asked("l40s-x8", "Llama-3.1-8B", 1);
+  Request run = request.machine;
+  run.library = "vllm";  // of the engine that serves
+  run.batch = 2;
+  run.input_len = 64;
+  run.output_len = 4;
+  const std::vector<std::string> of_run = predict(run).context.notes;
+  request.prefill = request.decode = "tp=1,workers=1";
+  request.machine.tp = 0;
+  std::vector<std::string> notes = served(request).context.notes;
+  int taken = 0;
+  for (const std::string& note : of_run) {
+    const bool of_energy = note.find("energy: ") == 0;
+    if (!of_energy && note.find("factors of ") == std::string::npos) continue;
+    ++taken;
+    EXPECT_THAT(notes, Contains(note));
+  }
+  EXPECT_GT(taken, 3) << "of products, attention, passes and energies";
+  std::sort(notes.begin(), notes.end());
+  EXPECT_EQ(std::adjacent_find(notes.begin(), notes.end()), notes.end());
 }
 
 // What the message names has room for many requests; half of it, which has room for few, is no

@@ -1,27 +1,9 @@
-#include <algorithm>
-
 #include "model/app/request/call_figures.hpp"
 #include "model/app/request/energy_record.hpp"
 #include "model/app/serving/request/serve_parts.hpp"
-#include "model/base/text.hpp"
 
 namespace foretell {
 namespace {
-
-void note_uncalibrated(const std::vector<PoweredWorkers>& groups, ServeContext& context) {
-  for (const PoweredWorkers& group : groups) {
-    if (group.machine->calibrated_energy) continue;
-    const std::vector<std::string>& own = group.machine->notes;  // which say why
-    if (std::any_of(own.begin(), own.end(), [](const std::string& one) {
-          return starts_with(one, "energy: not calibrated");
-        }))
-      continue;
-    const std::string note =
-        "energy: not calibrated on " + group.machine->system + "; see docs/energy.md";
-    if (std::find(context.notes.begin(), context.notes.end(), note) == context.notes.end())
-      context.notes.push_back(note);
-  }
-}
 
 // Once, of the step that draws most.
 void note_free_power(Watts most, const std::vector<PoweredWorkers>& groups, ServeContext& context) {
@@ -96,7 +78,6 @@ void fill_energy(const ServiceResult& result, const std::vector<PoweredWorkers>&
   summary.joules_per_token = plain(figures.per_token);
   summary.joules_per_request = plain(figures.per_request);
   summary.busy_energy_share = steps / energy;
-  note_uncalibrated(groups, record.context);
   note_free_power(result.most_power, groups, record.context);
 }
 

@@ -7,8 +7,10 @@
 #include "calib/fitted/shared/common_factors_use.hpp"
 #include "hw/spec/gpu/gpu_catalog.hpp"
 #include "hw/spec/shared/kernel_files.hpp"
+#include "model/app/request/added_notes.hpp"
 #include "model/app/request/compiled_lengths.hpp"
 #include "model/app/request/device_family.hpp"
+#include "model/app/request/energy_record.hpp"
 #include "model/app/serving/steps/call_step_timer.hpp"
 #include "model/app/serving/steps/gpu_step_timer.hpp"
 #include "model/app/serving/steps/served_network.hpp"
@@ -105,10 +107,12 @@ WorkerMachine gpu_machine_of(const Request& request, std::int64_t max_tokens) {
   machine.host = load_host_power(node_name(spec), spec.interconnect, spec.nodes);
   machine.power_note = [timer = timer.get()](Watts most) { return timer->power_note(most); };
   machine.watts_ratio = {energy.interval_low, energy.interval_high};
-  machine.calibrated_energy = energy.is_calibrated;
   machine.assumed_values = resolved.system.assumed_values + assumed_shapes_of_gpu_kernels() +
                            assumed_common_factors_of_gpus();
   machine.notes = resolved.notes;
+  add_new(factor_notes(timer->factors(), type), machine.notes);
+  add_new(calibration_notes(energy), machine.notes);
+  machine.kernel_notes = [timer = timer.get()] { return timer->notes(); };
   machine.likeness = spec.device.like.note;
   if (machine.usd_per_hour <= 0 && !spec.price_usd_per_hour.empty())
     machine.notes.emplace_back(kPriceOfAnother);

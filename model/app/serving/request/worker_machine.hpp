@@ -57,9 +57,10 @@ struct WorkerMachine {
   std::function<std::string(Watts)> power_note;
   HostPower host;
   std::pair<double, double> watts_ratio{1, 1};  // measured / predicted, 80 %
-  bool calibrated_energy = false;               // on the very device
   int assumed_values = 0;
   std::vector<std::string> notes;
+  // Of the kernels that were executed so far; empty: none has any.
+  std::function<std::vector<std::string>()> kernel_notes;
   std::string likeness;  // of a device of the user's: what it is taken for
 };
 

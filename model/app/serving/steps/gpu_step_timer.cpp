@@ -6,6 +6,7 @@
 
 #include "calib/fitted/shared/common_factors.hpp"
 #include "hw/spec/gpu/kernel_library.hpp"
+#include "model/app/request/added_notes.hpp"
 #include "model/app/request/intervals.hpp"
 #include "model/app/request/prompt_images.hpp"
 #include "model/app/serving/steps/attention_part.hpp"
@@ -300,9 +301,7 @@ GpuStepTimer::StageParts GpuStepTimer::run(const Executed& network, Phase phase,
       }
     }
   }
-  for (const std::string& note : result.notes) {
-    if (std::find(notes_.begin(), notes_.end(), note) == notes_.end()) notes_.push_back(note);
-  }
+  add_new(result.notes, notes_);
   if (!has_interval_ && !network.attention_alone && factors_.id() != "none") {
     interval80_ = chain_interval80(result.parts, factors_.common().kernel_correlation);
     has_interval_ = true;

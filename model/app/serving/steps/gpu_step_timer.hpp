@@ -70,7 +70,7 @@ class GpuStepTimer : public StepTimer {
   // Where a device that was changed draws this much: what is said of it; else "".
   std::string power_note(Watts most) const;
   WorkerMemory memory(std::int64_t max_tokens, int stage) const;
-  // From one worker to another, over the links of the two.
+  // Of the kernels that were executed so far.
   const std::vector<std::string>& notes() const { return notes_; }
   const ImageTimer* images() const { return images_.get(); }  // null: prompts have none
   // Groups of GPUs of a worker that each have sequences of their own.

@@ -32,9 +32,15 @@ class StudyChecker {
     };
     require("on", "the study names no system: on: inf2.xlarge");
     require("workload", "the study names no workload: workload: bert-large-uncased");
+    for (const auto& [key, values] : values_) {
+      if (!is_path(key)) check_key(key, values, problems_);
+    }
     check_names();
     problems_.throw_if_any();
-    for (const auto& [key, values] : values_) check_key(key, values, problems_);
+    for (const auto& [key, values] : values_) {
+      // Which engine takes a parameter is known when it is loaded.
+      if (is_path(key) && !starts_with(key, kEnginePath)) check_path(key, values, problems_);
+    }
     problems_.throw_if_any();
     check_formulas();
   }
@@ -79,10 +85,10 @@ class StudyChecker {
     check_each("dtype", [](const std::string& value) { find_precision(value); });
   }
 
+  static bool is_path(const std::string& key) { return key.find('.') != std::string::npos; }
+
   void check_key(const std::string& key, const std::vector<std::string>& values,
                  Problems& problems) {
-    if (starts_with(key, kEnginePath)) return;  // which engine takes it is known when it is loaded
-    if (key.find('.') != std::string::npos) return check_path(key, values, problems);
     for (const std::string& value : values) {
       try {
         Request request;
@@ -149,10 +155,10 @@ class StudyChecker {
       const StudyPoint point = plan_point(study_, number, defaults_);
       for (const StudyFormula& formula : study_.derived) {
         const std::string& value = point.values.at(formula.key);
-        if (formula.key.find('.') == std::string::npos) {
-          check_key(formula.key, {value}, problems);
-        } else {
+        if (is_path(formula.key)) {
           check_path(formula.key, {value}, problems);
+        } else {
+          check_key(formula.key, {value}, problems);
         }
       }
       // Whatever results are: only names and units matter here.

@@ -79,16 +79,26 @@ std::string front_title(const StudyResults& results, std::size_t shown) {
   return title;
 }
 
-// Why a front is empty.
-std::string why_none(const StudyResults& results) {
-  if (results.unjudged == 0) return "";
+// Why points are left out of a front; `who` of them has no value of an objective.
+std::string why_unjudged(const StudyResults& results, const std::string& who) {
   std::vector<std::string> names;
   for (const StudyObjective& objective : results.study.objectives) names.push_back(objective.name);
   return fmt::format(
-      ": none has all of {}; a machine without a price has no cost, a CPU no area, and TTFT and "
-      "TPOT are those of "
-      "generations. State others: objectives: [latency, throughput]",
-      join(names, ", "));
+      "{} all of {}; a machine without a price has no cost, a CPU no area, and TTFT and TPOT are "
+      "those of generations. State others: objectives: [latency, throughput]",
+      who, join(names, ", "));
+}
+
+std::string why_none(const StudyResults& results) {
+  return results.unjudged == 0 ? "" : ": " + why_unjudged(results, "none has");
+}
+
+// Below a front; "": all points were judged.
+std::string why_missing(const StudyResults& results) {
+  if (results.unjudged == 0) return "";
+  const std::string points = count_format(static_cast<double>(results.unjudged)) +
+                             (results.unjudged == 1 ? " point has not" : " points have not");
+  return "Not judged: " + why_unjudged(results, points) + ".\n";
 }
 
 // Messages that differ by numbers, or by the advice after a semicolon, are of one kind.
@@ -229,6 +239,10 @@ std::string study_text(const StudyResults& results, std::size_t top, int max_wid
     text += "No point is on the Pareto front" + why_none(results) + ".\n";
   } else {
     text += front_title(results, table.rows.size()) + "\n\n" + render_text(table, max_width);
+    if (results.good > results.front.size()) text += "\n";
+    text += why_missing(results);
+    if (results.good > results.front.size())
+      text += "Points that are not on the front: --format csv has them all\n";
   }
   const std::vector<std::string> failures = failure_lines(results.failures);
   if (!failures.empty()) text += "\nNot predicted:\n";
@@ -253,6 +267,8 @@ std::string study_markdown(const StudyResults& results) {
   } else {
     text +=
         markdown_text(front_title(results, table.rows.size())) + "\n\n" + render_markdown(table);
+    const std::string missing = why_missing(results);
+    if (!missing.empty()) text += "\n" + markdown_text(missing);
   }
   for (const std::string& line : failure_lines(results.failures)) {
     text += "\nNot predicted, " + markdown_text(line) + "\n";

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "model/app/study/what_if/study_table.hpp"
 #include "model/base/errors.hpp"
 
 namespace foretell {
@@ -53,6 +54,16 @@ TEST(WhatIf, TheBottleneckOfTheImprovedCallIsThatOfItsPrediction) {
     EXPECT_EQ(call.bottleneck, alone.bottleneck) << call.what.override;
     EXPECT_DOUBLE_EQ(call.call_s, alone.call_s);
   }
+}
+
+TEST(FailureLines, MessagesThatDifferByTheirNumbersAreOneReason) {
+  EXPECT_THAT(failure_lines({{"a-70B needs 40.5 GiB (2 more); take b", 3},
+                             {"a-70B needs 50 GiB (12 more); take c or d", 1},
+                             {"a-8B needs 40.5 GiB (2 more); take b", 1},
+                             {"no such type", 5}}),
+              testing::ElementsAre("5 points: no such type",
+                                   "4 points, for example: a-70B needs 40.5 GiB (2 more); take b",
+                                   "1 point: a-8B needs 40.5 GiB (2 more); take b"));
 }
 
 }  // namespace
