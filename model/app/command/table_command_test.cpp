@@ -192,6 +192,19 @@ TEST(Predict, APowerLimitIsThatOfTablesOfModels) {
   EXPECT_THAT(refused.messages, HasSubstr("--power-limit: is that of the boards"));
 }
 
+TEST(Predict, TypesOfKernelsHaveTheNamesOfOthers) {
+  const TemporaryFolder folder;
+  const auto times = [&folder](const char* type) {
+    const std::string rows = std::string("\nh100-sxm,") + type + ",512,512,512\n";
+    const std::string table = folder.write("k.csv", "gpu,dtype,m,n,k" + rows);
+    const CommandResult result = run_command({"predict", table, "--format", "csv"});
+    EXPECT_EQ(result.code, kSuccess) << result.messages;
+    return result.result.substr(result.result.rfind("512,512,512,"));
+  };
+  EXPECT_EQ(times("torch.bfloat16"), times("bf16"));
+  EXPECT_NE(times("bf16"), times("fp8"));
+}
+
 TEST(Predict, CellsAreReadAsTablesWriteThem) {
   const TemporaryFolder folder;
   const std::string header =

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "calib/import/translated_columns.hpp"
 #include "model/app/request/request_fields.hpp"
 #include "model/app/tables/published_layer.hpp"
 #include "model/base/errors.hpp"
@@ -33,7 +34,7 @@ GemmRow read_gemm_row(const NamedCells& cells, const CsvRow& row) {
   product.gpu = cells.text(row, "gpu");
   product.framework = cells.text(row, "framework");
   product.version = cells.text(row, "version");
-  product.dtype = cells.text(row, "dtype");
+  product.dtype = translated_dtype(cells.text(row, "dtype"));
   if (product.gpu.empty()) throw UserError("gpu: is empty; see `foretell list devices`");
   if (product.dtype.empty()) throw UserError("dtype: is empty; write bf16, fp8, int8 …");
   product.shape.m = cells.count(row, "m", 1, kMaxGemmSide);
@@ -47,8 +48,8 @@ AttentionRow read_attention_row(const NamedCells& cells, const CsvRow& row) {
   AttentionRow call;
   call.gpu = cells.text(row, "gpu");
   call.framework = cells.text(row, "framework");
-  call.dtype = cells.text(row, "dtype");
-  call.cache_dtype = cells.text(row, "kv_dtype");
+  call.dtype = translated_dtype(cells.text(row, "dtype"));
+  call.cache_dtype = translated_dtype(cells.text(row, "kv_dtype"));
   if (call.gpu.empty()) throw UserError("gpu: is empty; see `foretell list devices`");
   if (call.dtype.empty()) throw UserError("dtype: is empty; write bf16, fp16 or fp8");
   AttentionShape& shape = call.shape;
@@ -147,7 +148,7 @@ OperatorRow read_operator_row(const NamedCells& cells, const CsvRow& row) {
   if (call.gpu.empty()) throw UserError("gpu: is empty; see `foretell list devices`");
   call.framework = cells.text(row, "framework");
   if (call.framework.empty()) call.framework = cells.text(row, "source");
-  call.dtype = cells.text(row, "dtype");
+  call.dtype = translated_dtype(cells.text(row, "dtype"));
   if (call.dtype.empty()) throw UserError("dtype: is empty; write fp32, fp16, fp8 …");
   const std::string op = cells.text(row, "op");
   if (op.empty()) throw UserError("op: is empty; write linear, bmm, add, softmax …");
