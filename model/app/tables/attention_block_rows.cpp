@@ -186,6 +186,12 @@ const AttentionBlockPredictor::Gpu& AttentionBlockPredictor::gpu_of(const Attent
   return gpus_.emplace(key, Gpu{system, std::move(factors), likeness}).first->second;
 }
 
+const ModelConfig& AttentionBlockPredictor::network_of(const AttentionBlockRow& row) {
+  const auto known = networks_.find(row.model);
+  if (known != networks_.end()) return known->second;
+  return networks_.emplace(row.model, workloads_.load(row.model)).first->second;
+}
+
 std::string AttentionBlockPredictor::kernels_phase(const AttentionBlockRow& row) {
   const std::string& architecture = gpu_of(row).system.device.architecture;
   const bool few = row.queries <= facts_.served_as_tokens(call_of(row, architecture));
@@ -200,7 +206,7 @@ AttentionBlockPredictor::Parts AttentionBlockPredictor::parts(const AttentionBlo
   const AttentionBlockFacts::Type& type = facts_.type(row.product_dtype);
   PrecisionPolicy precision = find_precision(type.policy);
   if (row.narrow_cache) precision.kv_cache = DType::kFp8;
-  const ModelConfig model = workloads_.load(row.model);
+  const ModelConfig& model = network_of(row);
   const Gpu& gpu = gpu_of(row);
   const std::string& architecture = gpu.system.device.architecture;
   const Graph graph = attention_block_graph(model, row, precision, facts_, architecture);
@@ -260,7 +266,7 @@ std::optional<ChosenOperatorFactors<AttentionBlockFactors>> AttentionBlockPredic
   const std::string served_as = kernels_phase(row);
   auto found = attention_block_additions(gpu.factors, facts_, call, served_as);
   const std::string network = facts_.only_network(call);
-  if (found && !network.empty() && workloads_.load(row.model).name != network) {
+  if (found && !network.empty() && network_of(row).name != network) {
     found->interval80 = widened(found->interval80, gpu.factors.common().unmeasured_interval);
   }
   return found;

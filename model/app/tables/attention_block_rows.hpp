@@ -73,6 +73,7 @@ class AttentionBlockPredictor {
     std::string likeness;  // of one of the user's
   };
   const Gpu& gpu_of(const AttentionBlockRow& row);
+  const ModelConfig& network_of(const AttentionBlockRow& row);
   std::string kernels_phase(const AttentionBlockRow& row);
   std::optional<ChosenOperatorFactors<AttentionBlockFactors>> added(const AttentionBlockRow& row);
   void refer(const ModelConfig& model, const AttentionBlockRow& row,
@@ -83,7 +84,8 @@ class AttentionBlockPredictor {
   GpuCatalog catalog_;
   WorkloadLibrary workloads_;
   AttentionBlockFacts facts_;
-  std::map<std::string, Gpu> gpus_;  // by name and library
+  std::map<std::string, Gpu> gpus_;              // by name and library
+  std::map<std::string, ModelConfig> networks_;  // by name
 };
 
 }  // namespace foretell
