@@ -110,7 +110,8 @@ bool ModulePattern::refuses(const std::string& place, const std::string& name) c
 }
 
 bool ModulePattern::is_at_start(const std::string& name) const {
-  return is_glob_ ? fits(text_, name) : starts_with(name + ".", text_ + ".");
+  if (is_glob_) return fits(text_, name);
+  return starts_with(name, text_) && (name.size() == text_.size() || name[text_.size()] == '.');
 }
 
 // In time that grows with the lengths of expression and name alone, which leaves look-around out,

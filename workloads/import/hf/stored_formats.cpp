@@ -4,6 +4,7 @@
 #include <array>
 #include <map>
 #include <set>
+#include <unordered_map>
 #include <utility>
 
 #include "model/base/text.hpp"
@@ -224,13 +225,19 @@ class Placer {
     return as_attention ? kAttention : matrix.holders;
   }
 
+  const std::vector<std::string>& names_of_row(std::string_view holders, std::size_t row) {
+    std::vector<std::string>& names = names_[{holders, row}];
+    if (names.empty()) names = module_names(holders, kMatrices[row].modules);
+    return names;
+  }
+
   // The first rule that is about any of the names.
   std::uint8_t format_of(std::int64_t layer, std::size_t row) {
     const StoredMatrix& matrix = kMatrices[row];
     const std::string place = "layers." + std::to_string(layer) + ".";
     std::size_t first = kNone;
     std::set<std::uint8_t> formats;
-    const std::vector<std::string> names = module_names(holders_of(layer, matrix), matrix.modules);
+    const std::vector<std::string>& names = names_of_row(holders_of(layer, matrix), row);
     for (const std::string& name : names) {
       const std::size_t one = first_about(layer, place, name, names);
       if (one == kNone) continue;
@@ -267,7 +274,7 @@ class Placer {
     ModulePattern pattern;
     std::size_t rule = 0;
     std::uint8_t format = kWide;
-    std::map<std::string, bool> answers;  // by name, where the layer does not matter
+    std::unordered_map<std::string, bool> answers;  // by name, where the layer does not matter
   };
 
   static bool is_about(Known& known, const std::string& place, const std::string& name) {
@@ -325,6 +332,7 @@ class Placer {
   std::vector<Known> patterns_;
   std::map<std::int64_t, std::vector<std::size_t>> of_layer_;
   std::vector<std::size_t> of_all_;
+  std::map<std::pair<std::string_view, std::size_t>, std::vector<std::string>> names_;
   std::set<std::string> unlike_;
 };
 

@@ -232,7 +232,7 @@ test('the command in the box makes the prediction again', () => {
     const record = JSON.parse(foretell('run', ...options, '--format', 'json'));
     const command = commandOf(record).replace(/^foretell/, '"$FORETELL_PROGRAM"');
     const again = JSON.parse(execFileSync('sh', ['-c', `${command} --format json`], {encoding: 'utf8'}));
-    for (const one of [record, again]) one.context.notes = []; // which say what was not stated
+    for (const one of [record, again]) one.context.notes = one.context.unstated = []; // what was not stated
     assert.deepEqual(again, record, command);
   }
 });
