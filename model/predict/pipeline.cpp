@@ -112,7 +112,8 @@ Seconds handover_time(const NeuronSystemSpec& system, const NeuronFactors& facto
 double share_leaving(const StageLayout& layout, int of_node) {
   const int handed = (layout.stages - 1) / layout.on_device;
   const int together = std::max(layout.on_device, of_node / layout.parts);  // stages of a node
-  return handed == 0 ? 0 : static_cast<double>((layout.stages - 1) / together) / handed;
+  const int leaving = (layout.stages - 1) / together;
+  return handed == 0 ? 0 : static_cast<double>(leaving) / handed;
 }
 
 PipelinePass run_pipeline(const Pipeline& pipeline, const NeuronSystemSpec& system,
