@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "model/app/request/prediction.hpp"
+#include "model/app/request/testing/staged_request.hpp"
 #include "model/base/errors.hpp"
 #include "model/predict/pipeline.hpp"
 #include "model/testing/neuron_exemplar.hpp"
@@ -16,24 +17,11 @@ using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 
-Request gpt2_on(const std::string& system, int tp, int pp) {
-  Request request;
-  request.system = system;
-  request.workload = "gpt2";
-  request.dtype = "bf16";
-  request.tp = tp;
-  request.pp = pp;
-  request.dp = 1;
-  request.input_len = 256;
-  request.output_len = 64;
-  return request;
-}
-
 const auto kOnSeveral = Contains(HasSubstr("a copy lies on several instances of 24 cores"));
 
 TEST(Instances, WhatFitsOneTakesItsTimeAtThePriceOfAll) {
-  const RunRecord one = predict(gpt2_on("inf2.48xlarge", 12, 2));
-  const RunRecord two = predict(gpt2_on("inf2.48xlarge-x2", 12, 2));
+  const RunRecord one = predict(gpt2_in_stages("inf2.48xlarge", 12, 2));
+  const RunRecord two = predict(gpt2_in_stages("inf2.48xlarge-x2", 12, 2));
   EXPECT_EQ(two.summary.call_s, one.summary.call_s);
   EXPECT_NEAR(*two.summary.cost_usd_per_million / *one.summary.cost_usd_per_million, 2, 1e-9);
   EXPECT_GT(*two.summary.wall_watts, *one.summary.wall_watts);
@@ -41,7 +29,7 @@ TEST(Instances, WhatFitsOneTakesItsTimeAtThePriceOfAll) {
 }
 
 TEST(Instances, StagesHandOverThroughTheNetworkWhereTheyLeaveOne) {
-  Request request = gpt2_on("inf2.48xlarge-x2", 12, 4);
+  Request request = gpt2_in_stages("inf2.48xlarge-x2", 12, 4);
   const RunRecord slow = predict(request);
   EXPECT_THAT(slow.context.notes, kOnSeveral);
   request.set = {"system.network=1 Tbit/s"};
@@ -68,9 +56,9 @@ TEST(Instances, BoundariesBetweenInstancesAreCounted) {
 }
 
 TEST(Instances, MoreCoresThanThereAreAreRefused) {
-  EXPECT_THAT([] { predict(gpt2_on("inf2.48xlarge-x2", 12, 5)); },
+  EXPECT_THAT([] { predict(gpt2_in_stages("inf2.48xlarge-x2", 12, 5)); },
               ::testing::ThrowsMessage<UserError>(HasSubstr("48")));
-  EXPECT_THAT([] { predict(gpt2_on("inf2.48xlarge", 48, 1)); },
+  EXPECT_THAT([] { predict(gpt2_in_stages("inf2.48xlarge", 48, 1)); },
               ::testing::ThrowsMessage<UserError>(HasSubstr("inf2.48xlarge-x2 has as many cores")));
 }
 

@@ -4,22 +4,12 @@
 #include <cmath>
 
 #include "model/app/request/prediction.hpp"
+#include "model/app/request/testing/staged_request.hpp"
 
 namespace foretell {
 namespace {
 
-Request gpt2(int tp, int pp) {
-  Request request;
-  request.system = "inf2.24xlarge";
-  request.workload = "gpt2";
-  request.dtype = "bf16";
-  request.tp = tp;
-  request.pp = pp;
-  request.dp = 1;
-  request.input_len = 256;
-  request.output_len = 64;
-  return request;
-}
+Request gpt2(int tp, int pp) { return gpt2_in_stages("inf2.24xlarge", tp, pp); }
 
 RunSummary summary(int tp, int pp, double in_flight) {
   Request request = gpt2(tp, pp);
