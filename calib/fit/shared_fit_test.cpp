@@ -6,7 +6,7 @@
 
 #include "calib/fitted/gpu/attention_factors.hpp"
 #include "model/base/errors.hpp"
-#include "reports/record/testing/temporary_folder.hpp"
+#include "model/testing/temporary_folder.hpp"
 
 namespace foretell {
 namespace {

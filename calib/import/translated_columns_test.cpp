@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "reports/record/testing/temporary_folder.hpp"
+#include "model/testing/temporary_folder.hpp"
 
 namespace foretell {
 namespace {

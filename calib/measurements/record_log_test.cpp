@@ -5,7 +5,7 @@
 
 #include "calib/measurements/testing/example_measurement.hpp"
 #include "model/base/errors.hpp"
-#include "reports/record/testing/temporary_folder.hpp"
+#include "model/testing/temporary_folder.hpp"
 
 namespace foretell {
 namespace {

@@ -4,11 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
-#include <fstream>
 #include <map>
-#include <sstream>
 
 #include "model/base/errors.hpp"
+#include "model/testing/temporary_folder.hpp"
 
 namespace foretell {
 namespace {
@@ -36,16 +35,14 @@ TEST(Part, NamesGoBothWays) {
 }
 
 TEST(Part, OpeningsAreAddedToTheLog) {
-  const std::string path = testing::TempDir() + "vault_openings.csv";
-  std::remove(path.c_str());
+  const TemporaryFolder folder;
+  const std::string path = folder.file("vault_openings.csv");
   log_vault_opening(path, "abc", "one.csv");
   log_vault_opening(path, "abc", "two.csv");
-  std::ifstream file(path);
-  std::stringstream text;
-  text << file.rdbuf();
-  EXPECT_THAT(text.str(), testing::StartsWith("opened,commit,table\n"));
-  EXPECT_THAT(text.str(), testing::HasSubstr("Z,abc,one.csv\n"));
-  EXPECT_THAT(text.str(), testing::EndsWith("Z,abc,two.csv\n"));
+  const std::string text = folder.read("vault_openings.csv");
+  EXPECT_THAT(text, testing::StartsWith("opened,commit,table\n"));
+  EXPECT_THAT(text, testing::HasSubstr("Z,abc,one.csv\n"));
+  EXPECT_THAT(text, testing::EndsWith("Z,abc,two.csv\n"));
   EXPECT_THROW(log_vault_opening("/nowhere/log", "abc", "one.csv"), UserError);
 }
 

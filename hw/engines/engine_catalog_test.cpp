@@ -3,10 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <fstream>
-
 #include "hw/engines/size_list.hpp"
 #include "model/base/errors.hpp"
+#include "model/testing/temporary_folder.hpp"
 
 namespace foretell {
 namespace {
@@ -111,8 +110,9 @@ TEST(EngineCatalog, RoomIsANumberOfTokens) {
 }
 
 TEST(EngineCatalog, AFileOfTheUserIsRefusedWithItsPlace) {
-  const std::string path = ::testing::TempDir() + "/mine-1.yaml";
-  std::ofstream(path) << "id: mine-1\nname: Mine\nlibrary: vllm\nschedule:\n  ordr: 1\n";
+  const TemporaryFolder folder;
+  const std::string path =
+      folder.write("mine-1.yaml", "id: mine-1\nname: Mine\nlibrary: vllm\nschedule:\n  ordr: 1\n");
   const std::string message = message_of([&] { EngineCatalog().load(path); });
   EXPECT_THAT(message, HasSubstr("mine-1.yaml:5"));
   EXPECT_THAT(message, HasSubstr("nearest is 'order'"));

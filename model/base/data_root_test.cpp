@@ -1,29 +1,19 @@
 #include "model/base/data_root.hpp"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <fstream>
 #include <string>
+
+#include "model/testing/temporary_folder.hpp"
 
 namespace foretell {
 namespace {
 
 namespace fs = std::filesystem;
 
-class Prefix {
+class Prefix : public TemporaryFolder {
  public:
-  Prefix() : path_(fs::temp_directory_path() / ("foretell-root-" + std::to_string(getpid()))) {
-    fs::create_directories(path_ / "share" / "foretell" / "hw");
-    std::ofstream(path_ / "share" / "foretell" / "hw" / "sources.yaml") << "a: b\n";
-  }
-  ~Prefix() { fs::remove_all(path_); }
-  Prefix(const Prefix&) = delete;
-  Prefix& operator=(const Prefix&) = delete;
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
+  Prefix() { write("share/foretell/hw/sources.yaml", "a: b\n"); }
 };
 
 TEST(DataRoot, LiesBesideProgramsLibrariesAndPythonModulesOfAPrefix) {

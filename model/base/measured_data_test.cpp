@@ -1,11 +1,12 @@
 #include "model/base/measured_data.hpp"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cstdlib>
 #include <fstream>
 #include <string>
+
+#include "model/testing/temporary_folder.hpp"
 
 namespace foretell {
 namespace {
@@ -15,20 +16,19 @@ namespace fs = std::filesystem;
 class MeasuredData : public ::testing::Test {
  protected:
   MeasuredData() {
-    fs::create_directories(folder_);
-    std::ofstream(folder_ / "rows.csv") << "a,b\n";
+    temporary_.write("rows.csv", "a,b\n");
     if (const char* before = std::getenv("FORETELL_DATA")) before_ = before;
     setenv("FORETELL_DATA", folder_.c_str(), 1);
   }
   ~MeasuredData() override {
-    fs::remove_all(folder_);
     unsetenv("FORETELL_DATA");
     if (!before_.empty()) setenv("FORETELL_DATA", before_.c_str(), 1);
   }
   MeasuredData(const MeasuredData&) = delete;
   MeasuredData& operator=(const MeasuredData&) = delete;
 
-  fs::path folder_ = fs::temp_directory_path() / ("foretell-data-" + std::to_string(getpid()));
+  const TemporaryFolder temporary_;
+  const fs::path folder_ = temporary_.path();
 
  private:
   std::string before_;

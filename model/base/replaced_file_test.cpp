@@ -1,32 +1,23 @@
 #include "model/base/replaced_file.hpp"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+
+#include "model/testing/temporary_folder.hpp"
 
 namespace foretell {
 namespace {
 
 namespace fs = std::filesystem;
 
-class Folder {
+class Folder : public TemporaryFolder {
  public:
-  Folder() : path_(fs::temp_directory_path() / ("foretell-replaced-" + std::to_string(getpid()))) {
-    fs::create_directories(path_);
-  }
-  ~Folder() { fs::remove_all(path_); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  std::string file(const char* name) const { return (path_ / name).string(); }
   std::ptrdiff_t count() const {
-    return std::distance(fs::directory_iterator(path_), fs::directory_iterator());
+    return std::distance(fs::directory_iterator(path()), fs::directory_iterator());
   }
-
- private:
-  fs::path path_;
 };
 
 void write(const std::string& path, const std::string& text) { std::ofstream(path) << text; }

@@ -108,6 +108,15 @@ for reader in 'std::strtod(text, &end)' 'std::stoi (text)' 'atoll(text)' 'std::f
 done
 
 clean_tree
+plant model/testing/temporary_folder.hpp 'fs::temp_directory_path() / "foretell-XXXXXX"'
+passes check_folders.sh 'the one folder of tests'
+for folder in 'fs::path(::testing::TempDir()) / "rows"' 'fs::temp_directory_path() / "rows"'; do
+  clean_tree
+  plant model/base/y_test.cpp "  const fs::path folder = $folder;"
+  finds check_folders.sh 'model/base/y_test.cpp:1:'
+done
+
+clean_tree
 plant model/base/y.cpp '// Behindhand, so long, foretold.'
 passes check_words.sh 'words that hold one of the list'
 for words in '// The caller is told.' '// one kernel behind another' '  "so many tokens"'; do

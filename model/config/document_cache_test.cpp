@@ -1,12 +1,12 @@
 #include "model/config/document_cache.hpp"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cstdlib>
 #include <fstream>
 
 #include "model/base/errors.hpp"
+#include "model/testing/temporary_folder.hpp"
 
 namespace foretell {
 namespace {
@@ -16,17 +16,12 @@ namespace fs = std::filesystem;
 // A folder of its own for the length of a test.
 class DocumentCache : public testing::Test {
  protected:
-  DocumentCache()
-      : folder_(fs::temp_directory_path() / ("foretell-cache-" + std::to_string(getpid()))) {
-    setenv("FORETELL_CACHE", folder_.c_str(), 1);
-  }
-  ~DocumentCache() override {
-    unsetenv("FORETELL_CACHE");
-    fs::remove_all(folder_);
-  }
+  DocumentCache() { setenv("FORETELL_CACHE", folder_.c_str(), 1); }
+  ~DocumentCache() override { unsetenv("FORETELL_CACHE"); }
   fs::path only_file() const { return fs::directory_iterator(folder_)->path(); }
 
-  fs::path folder_;
+  const TemporaryFolder above_;
+  const fs::path folder_ = above_.path() / "cache";
 };
 
 std::string long_document(const std::string& first) {

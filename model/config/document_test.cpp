@@ -2,10 +2,10 @@
 
 #include <gmock/gmock.h>
 
-#include <filesystem>
 #include <fstream>
 
 #include "model/base/errors.hpp"
+#include "model/testing/temporary_folder.hpp"
 
 namespace foretell {
 namespace {
@@ -124,14 +124,12 @@ TEST(Document, FilesThatCannotBeRead) {
 }
 
 TEST(Document, FilesAreReadAsTheyAre) {
-  const std::filesystem::path path =
-      std::filesystem::path(::testing::TempDir()) / "document_test_plain.yaml";
-  std::ofstream(path) << "a: 1\r\nb: 2\r\n";
+  const TemporaryFolder folder;
+  const std::string path = folder.write("plain.yaml", "a: 1\r\nb: 2\r\n");
   EXPECT_EQ(load_document(path, "shown.yaml").find("b")->where(), "shown.yaml:2");
   EXPECT_EQ(read_text_file(path), "a: 1\r\nb: 2\r\n");
   { const std::ofstream emptied(path, std::ios::trunc); }
   EXPECT_EQ(read_text_file(path), "");
-  std::filesystem::remove(path);
 }
 
 }  // namespace

@@ -3,16 +3,15 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <stdexcept>
 #include <string>
 
 #include "calib/fitted/neuron/calibrated_system.hpp"
 #include "hw/spec/shared/catalog.hpp"
 #include "model/base/errors.hpp"
 #include "model/config/document.hpp"
+#include "model/testing/temporary_folder.hpp"
 
 namespace foretell {
 
@@ -20,9 +19,6 @@ class HwTestFolder : public ::testing::Test {
  protected:
   HwTestFolder() {
     namespace fs = std::filesystem;
-    std::string folder = (fs::path(::testing::TempDir()) / "foretell_hw_XXXXXX").string();
-    if (mkdtemp(folder.data()) == nullptr) throw std::runtime_error("no folder for the test");
-    root_ = folder;
     const fs::path source = FORETELL_SOURCE_DIR;
     for (const char* part : {"systems", "devices", "cores"}) {
       fs::create_directories(root_ / "hw" / part);
@@ -31,10 +27,6 @@ class HwTestFolder : public ::testing::Test {
     fs::copy(source / "hw" / "sources.yaml", root_ / "hw" / "sources.yaml");
     fs::create_directories(root_ / "factors");
     fs::copy(source / "calib" / "factors", root_ / "factors");
-  }
-  ~HwTestFolder() override {
-    std::error_code error;
-    std::filesystem::remove_all(root_, error);
   }
 
   Catalog catalog() const { return Catalog(root_ / "hw"); }
@@ -74,7 +66,8 @@ class HwTestFolder : public ::testing::Test {
     return load_message("inf2.xlarge", options);
   }
 
-  std::filesystem::path root_;
+  const TemporaryFolder folder_;
+  const std::filesystem::path root_ = folder_.path();
 };
 
 }  // namespace foretell

@@ -5,10 +5,10 @@
 #include <gtest/gtest.h>
 
 #include "model/base/errors.hpp"
+#include "model/testing/temporary_folder.hpp"
 #include "reports/record/store.hpp"
 #include "reports/record/testing/example_record.hpp"
 #include "reports/record/testing/message_of.hpp"
-#include "reports/record/testing/temporary_folder.hpp"
 
 namespace foretell {
 namespace {

@@ -7,9 +7,9 @@
 #include <onnx/onnx_pb.h>
 
 #include <filesystem>
-#include <fstream>
 
 #include "model/base/errors.hpp"
+#include "model/testing/temporary_folder.hpp"
 
 namespace foretell {
 namespace {
@@ -70,21 +70,12 @@ constexpr const char* kFloat4 =
 
 class OnnxControlFlow : public ::testing::Test {
  protected:
-  OnnxControlFlow() {
-    folder_ =
-        fs::path(testing::TempDir()) /
-        (std::string("control_") + testing::UnitTest::GetInstance()->current_test_info()->name());
-    fs::create_directories(folder_);
-  }
-  ~OnnxControlFlow() override { fs::remove_all(folder_); }
-
   ModelConfig load(const std::string& graph) const {
     onnx::ModelProto model;
     const std::string text =
         "ir_version: 8 opset_import { version: 13 } graph { name: 'g'\n" + graph + "}";
     EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &model)) << text;
-    const std::string path = (folder_ / "net.onnx").string();
-    std::ofstream(path, std::ios::binary) << model.SerializeAsString();
+    const std::string path = folder_.write("net.onnx", model.SerializeAsString());
     return WorkloadLibrary().load(path);
   }
 
@@ -113,7 +104,7 @@ class OnnxControlFlow : public ::testing::Test {
            " output { name: 'w' " + kFloat4 + " } } } }";
   }
 
-  fs::path folder_;
+  const TemporaryFolder folder_;
 };
 
 TEST_F(OnnxControlFlow, ABranchIsTwoPartsAfterTheRest) {

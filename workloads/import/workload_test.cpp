@@ -4,11 +4,11 @@
 
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <map>
 
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
+#include "model/testing/temporary_folder.hpp"
 
 namespace foretell {
 namespace {
@@ -22,22 +22,14 @@ namespace fs = std::filesystem;
 // A folder of workloads of its own, gone after the test.
 class WorkloadFolder : public ::testing::Test {
  protected:
-  WorkloadFolder() { fs::create_directories(root_); }
-  ~WorkloadFolder() override {
-    unsetenv("FORETELL_WORKLOADS");
-    fs::remove_all(root_);
-  }
+  ~WorkloadFolder() override { unsetenv("FORETELL_WORKLOADS"); }
 
   std::string write(const std::string& name, const std::string& text) {
-    const fs::path path = root_ / name;
-    fs::create_directories(path.parent_path());
-    std::ofstream(path) << text;
-    return path.string();
+    return folder_.write(name, text);
   }
 
-  fs::path root_ =
-      fs::path(::testing::TempDir()) /
-      ("workloads_" + std::string(::testing::UnitTest::GetInstance()->current_test_info()->name()));
+  const TemporaryFolder folder_;
+  const fs::path root_ = folder_.path();
 };
 
 std::string message_of(const WorkloadLibrary& library, const std::string& name) {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "model/base/errors.hpp"
-#include "reports/record/testing/temporary_folder.hpp"
+#include "model/testing/temporary_folder.hpp"
 
 namespace foretell {
 namespace {

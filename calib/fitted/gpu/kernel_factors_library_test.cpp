@@ -2,13 +2,11 @@
 
 #include <gtest/gtest.h>
 
-#include <filesystem>
-#include <fstream>
-
 #include "calib/fitted/gpu/attention_factors.hpp"
 #include "calib/fitted/gpu/gemm_factors.hpp"
 #include "hw/spec/gpu/gpu_catalog.hpp"
 #include "model/base/errors.hpp"
+#include "model/testing/temporary_folder.hpp"
 
 namespace foretell {
 namespace {
@@ -70,14 +68,11 @@ TEST(KernelFactorsFile, ASetOfTheSameTableIsReplaced) {
 }
 
 TEST(KernelFactorsLibrary, TheNearestChipStandsInWithAWiderInterval) {
-  const std::filesystem::path folder =
-      std::filesystem::path(::testing::TempDir()) / "foretell-kernel-factors";
-  std::filesystem::create_directories(folder);
+  const TemporaryFolder folder;
   for (const auto& [device, launch] : {std::pair{"a100-sxm", "10 us"}, {"h100-sxm", "8 us"}}) {
-    std::ofstream(folder / (std::string(device) + ".yaml"))
-        << factor_file_text(sample(device, launch));
+    folder.write(std::string(device) + ".yaml", factor_file_text(sample(device, launch)));
   }
-  KernelFactorsLibrary library(folder);
+  KernelFactorsLibrary library(folder.path());
   const GpuDeviceSpec h100 = GpuCatalog().load("h100-sxm").spec.device;
   const std::vector<std::string> tables = {"other", "vllm context bf16 bf16"};
   EXPECT_EQ(library.choose(h100, tables).device, "h100-sxm");
@@ -86,7 +81,6 @@ TEST(KernelFactorsLibrary, TheNearestChipStandsInWithAWiderInterval) {
   EXPECT_EQ(library.choose(h100, tables).device, "a100-sxm");
   EXPECT_DOUBLE_EQ(library.choose(h100, tables).set.interval_high, 1.4);
   EXPECT_THROW(library.choose(h100, {"none"}), UserError);
-  std::filesystem::remove_all(folder);
 }
 
 // Both ratios squared, and no narrower than those of a chip that takes the factors of another.

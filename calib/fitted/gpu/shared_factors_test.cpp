@@ -3,14 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <filesystem>
-#include <fstream>
 #include <map>
 
 #include "calib/fitted/gpu/gemm_factors_choice.hpp"
 #include "calib/fitted/gpu/kernel_factors_library.hpp"
 #include "hw/spec/gpu/gpu_catalog.hpp"
 #include "model/base/errors.hpp"
+#include "model/testing/temporary_folder.hpp"
 
 namespace foretell {
 namespace {
@@ -88,15 +87,10 @@ TEST(ResolveFactors, ARingIsAMistakeAndAMissingSetIsNothing) {
 
 class SharedFiles : public testing::Test {
  protected:
-  SharedFiles() { std::filesystem::create_directories(folder); }
-  ~SharedFiles() override { std::filesystem::remove_all(folder); }
   void write(const std::string& device, const std::string& tables) const {
-    std::ofstream(folder / (device + ".yaml"))
-        << "device: " << device << "\nsplit: by hash\ntables:\n"
-        << tables;
+    folder.write(device + ".yaml", "device: " + device + "\nsplit: by hash\ntables:\n" + tables);
   }
-  const std::filesystem::path folder =
-      std::filesystem::path(::testing::TempDir()) / "foretell-shared-factors";
+  const TemporaryFolder folder;
   const GpuDeviceSpec h200 = GpuCatalog().load("h200-sxm").spec.device;
 };
 
@@ -108,7 +102,7 @@ TEST_F(SharedFiles, ATableTakesWhatItDoesNotStateFromAnotherChip) {
   write("h100-sxm", table + "    factors: {launch: {value: 8 us}, score: {value: 2 cycles}}\n");
   write("h200-sxm",
         table + "    like: {device: h100-sxm, table: t}\n    factors: {launch: {value: 9 us}}\n");
-  KernelFactorsLibrary library(folder);
+  KernelFactorsLibrary library(folder.path());
   EXPECT_THAT(library.choose(h200, {"t"}).set.factors,
               ElementsAre(Pair("launch", "9 us"), Pair("score", "2 cycles")));
   // A number that both share is left out with either: nothing remains.
@@ -120,7 +114,7 @@ TEST_F(SharedFiles, ATableWithNothingInCommonSaysWhatIsMissing) {
   write("h200-sxm", std::string("  - table: t\n") + kHead +
                         "    common: true\n    factors: {launch: {value: 9 us}}\n");
   try {
-    KernelFactorsLibrary(folder).choose(h200, {"t"});
+    KernelFactorsLibrary(folder.path()).choose(h200, {"t"});
     FAIL() << "no error";
   } catch (const UserError& error) {
     EXPECT_THAT(error.what(), HasSubstr("factors of t on h200-sxm say `common: true`"));
@@ -132,7 +126,7 @@ TEST_F(SharedFiles, ATableWithoutTheOneItIsLikeSaysWhatIsMissing) {
   write("h200-sxm", std::string("  - table: t\n") + kHead +
                         "    like: {device: h100-sxm, table: other}\n    factors: {}\n");
   try {
-    KernelFactorsLibrary(folder).choose(h200, {"t"});
+    KernelFactorsLibrary(folder.path()).choose(h200, {"t"});
     FAIL() << "no error";
   } catch (const UserError& error) {
     EXPECT_THAT(error.what(), HasSubstr("like those of other on h100-sxm"));
@@ -148,12 +142,12 @@ TEST_F(SharedFiles, ProductsShareInTheSameWay) {
   write("h200-sxm", table +
                         "    like: {device: h100-sxm, table: f bf16, without: [step]}\n"
                         "    factors: {mma_efficiency: {value: 0.7}}\n");
-  KernelFactorsLibrary library(folder);
+  KernelFactorsLibrary library(folder.path());
   const GemmFactors factors = choose_gemm(library, h200, "f", "bf16").set.factors;
   EXPECT_EQ(factors.launch, Seconds(2e-6));
   EXPECT_DOUBLE_EQ(factors.mma_efficiency, 0.7);
   EXPECT_EQ(factors.step, Cycles(0));
-  const std::string text = read_text_file(folder / "h200-sxm.yaml");
+  const std::string text = folder.read("h200-sxm.yaml");
   EXPECT_THAT(factor_file_text(parse_kernel_factors(text, "f")),
               HasSubstr("without: [step]}\n    factors:\n      mma_efficiency: {value: 0.7}\n"));
   library.hold_out("h100-sxm");

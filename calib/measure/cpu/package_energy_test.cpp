@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "reports/record/testing/temporary_folder.hpp"
+#include "model/testing/temporary_folder.hpp"
 
 namespace foretell {
 namespace {

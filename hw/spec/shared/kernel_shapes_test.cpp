@@ -11,8 +11,8 @@
 #include "hw/spec/shared/kernel_files.hpp"
 #include "model/base/errors.hpp"
 #include "model/config/document.hpp"
+#include "model/testing/temporary_folder.hpp"
 #include "reports/record/testing/message_of.hpp"
-#include "reports/record/testing/temporary_folder.hpp"
 
 namespace foretell {
 namespace {

@@ -8,8 +8,8 @@
 #include "hw/spec/shared/catalog.hpp"
 #include "hw/spec/shared/data_folder.hpp"
 #include "model/base/errors.hpp"
+#include "model/testing/temporary_folder.hpp"
 #include "reports/record/testing/message_of.hpp"
-#include "reports/record/testing/temporary_folder.hpp"
 
 namespace foretell {
 namespace {

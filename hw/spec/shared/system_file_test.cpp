@@ -1,7 +1,6 @@
 // Machines that are no part of the data: a system is named by its file, and what that names by its
 // file stands beside it.
 #include <gmock/gmock.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -13,6 +12,7 @@
 #include "hw/spec/gpu/gpu_catalog.hpp"
 #include "hw/spec/shared/data_folder.hpp"
 #include "model/base/errors.hpp"
+#include "model/testing/temporary_folder.hpp"
 
 namespace foretell {
 namespace {
@@ -27,20 +27,15 @@ std::string replaced(std::string text, const std::string& what, const std::strin
 
 class SystemFileTest : public testing::Test {
  protected:
-  SystemFileTest() { fs::create_directories(folder_); }
-  ~SystemFileTest() override { fs::remove_all(folder_); }
-
   // A file of the data as one of the user's, with other values.
   std::string write(const std::string& from, const std::string& name,
                     const std::vector<std::pair<std::string, std::string>>& changes) {
     std::string text = read_text_file(hw_folder() / from);
     for (const auto& [what, by] : changes) text = replaced(text, what, by);
-    const std::string path = (folder_ / name).string();
-    std::ofstream(path) << text;
-    return path;
+    return folder_.write(name, text);
   }
 
-  fs::path folder_ = fs::temp_directory_path() / ("foretell-systems-" + std::to_string(getpid()));
+  const TemporaryFolder folder_;
 };
 
 TEST_F(SystemFileTest, ANeuronSystemWithItsDeviceAndCore) {
@@ -78,14 +73,14 @@ TEST_F(SystemFileTest, WhatNothingReadsNeedNotBeStated) {
   const auto without = [this](const std::string& from, const std::string& name,
                               const std::vector<std::string>& keys) {
     std::istringstream text(read_text_file(hw_folder() / from));
-    std::ofstream out(folder_ / name);
+    std::ofstream out(folder_.file(name));
     for (std::string line; std::getline(text, line);) {
       const bool is_left_out = std::any_of(keys.begin(), keys.end(), [&](const std::string& key) {
         return line.find(key + ": {") != std::string::npos;
       });
       if (!is_left_out) out << (line.rfind("id: ", 0) == 0 ? "id: mine" : line) << "\n";
     }
-    return (folder_ / name).string();
+    return folder_.file(name);
   };
   const std::string neuron =
       without("systems/inf2.xlarge.yaml", "mine.yaml", {"vcpus", "host_memory", "network", "ebs"});
@@ -144,7 +139,7 @@ TEST_F(SystemFileTest, MistakesNameTheFile) {
   EXPECT_THAT(message(mine("inferentia2", "chop.yaml")), testing::HasSubstr("chop.yaml: no such"));
   EXPECT_THAT(message(mine("inferentia2", "inferentia")), testing::HasSubstr("'inferentia2'"));
   EXPECT_THAT(message(mine("16 GiB", "16")), testing::HasSubstr("mine.yaml:"));
-  EXPECT_THROW(is_system_file((folder_ / "none.yaml").string(), SystemFileKind::kGpu), UserError);
+  EXPECT_THROW(is_system_file(folder_.file("none.yaml"), SystemFileKind::kGpu), UserError);
 }
 
 }  // namespace

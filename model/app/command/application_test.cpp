@@ -9,8 +9,8 @@
 #include <sstream>
 
 #include "model/app/command/testing/command_runner.hpp"
+#include "model/testing/temporary_folder.hpp"
 #include "reports/record/json_lines.hpp"
-#include "reports/record/testing/temporary_folder.hpp"
 
 namespace foretell {
 namespace {

@@ -10,7 +10,7 @@
 #include "hw/spec/shared/catalog.hpp"
 #include "model/app/command/application.hpp"
 #include "model/app/command/testing/scoped_variable.hpp"
-#include "reports/record/testing/temporary_folder.hpp"
+#include "model/testing/temporary_folder.hpp"
 
 namespace foretell {
 namespace {

@@ -10,7 +10,7 @@
 #include "model/app/command/testing/scoped_variable.hpp"
 #include "model/app/request/testing/fake_predictor.hpp"
 #include "model/config/document.hpp"
-#include "reports/record/testing/temporary_folder.hpp"
+#include "model/testing/temporary_folder.hpp"
 
 namespace foretell {
 namespace {

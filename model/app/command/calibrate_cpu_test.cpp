@@ -6,7 +6,7 @@
 #include "model/app/command/calibrate/emulated_rows.hpp"
 #include "model/app/command/testing/command_runner.hpp"
 #include "model/base/errors.hpp"
-#include "reports/record/testing/temporary_folder.hpp"
+#include "model/testing/temporary_folder.hpp"
 
 namespace foretell {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "calib/measurements/testing/example_measurement.hpp"
 #include "model/app/command/testing/command_runner.hpp"
-#include "reports/record/testing/temporary_folder.hpp"
+#include "model/testing/temporary_folder.hpp"
 
 namespace foretell {
 namespace {

@@ -8,8 +8,8 @@
 #include "calib/measurements/testing/example_measurement.hpp"
 #include "hw/spec/gpu/gpu_catalog.hpp"
 #include "model/app/command/testing/command_runner.hpp"
+#include "model/testing/temporary_folder.hpp"
 #include "model/timing/gpu/gemm_timing.hpp"
-#include "reports/record/testing/temporary_folder.hpp"
 
 namespace foretell {
 namespace {

@@ -5,7 +5,7 @@
 #include <sstream>
 
 #include "model/app/command/calibrate/table_rows.hpp"
-#include "reports/record/testing/temporary_folder.hpp"
+#include "model/testing/temporary_folder.hpp"
 
 namespace foretell {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "model/app/command/testing/command_runner.hpp"
-#include "reports/record/testing/temporary_folder.hpp"
+#include "model/testing/temporary_folder.hpp"
 
 namespace foretell {
 namespace {

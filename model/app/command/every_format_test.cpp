@@ -12,8 +12,8 @@
 #include "hw/spec/shared/catalog.hpp"
 #include "model/app/command/testing/command_runner.hpp"
 #include "model/base/text.hpp"
+#include "model/testing/temporary_folder.hpp"
 #include "reports/record/csv.hpp"
-#include "reports/record/testing/temporary_folder.hpp"
 
 namespace foretell {
 namespace {

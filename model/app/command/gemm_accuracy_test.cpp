@@ -7,8 +7,8 @@
 
 #include "model/app/command/testing/command_runner.hpp"
 #include "model/app/command/testing/published_table.hpp"
+#include "model/testing/temporary_folder.hpp"
 #include "reports/record/csv.hpp"
-#include "reports/record/testing/temporary_folder.hpp"
 
 namespace foretell {
 namespace {

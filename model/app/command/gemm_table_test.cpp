@@ -7,8 +7,8 @@
 #include "calib/fitted/shared/factors_folder.hpp"
 #include "model/app/command/testing/command_runner.hpp"
 #include "model/config/document.hpp"
+#include "model/testing/temporary_folder.hpp"
 #include "reports/record/csv.hpp"
-#include "reports/record/testing/temporary_folder.hpp"
 
 namespace foretell {
 namespace {

@@ -6,8 +6,8 @@
 #include <sstream>
 
 #include "model/app/command/application.hpp"
+#include "model/testing/temporary_folder.hpp"
 #include "reports/record/csv.hpp"
-#include "reports/record/testing/temporary_folder.hpp"
 
 namespace foretell {
 namespace {

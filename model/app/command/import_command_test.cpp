@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "model/app/command/testing/command_runner.hpp"
-#include "reports/record/testing/temporary_folder.hpp"
+#include "model/testing/temporary_folder.hpp"
 
 namespace foretell {
 namespace {

@@ -12,9 +12,9 @@
 #include "model/app/command/testing/published_table.hpp"
 #include "model/app/request/gpu_request.hpp"
 #include "model/app/tables/row_filter.hpp"
+#include "model/testing/temporary_folder.hpp"
 #include "model/timing/shared/chain_interval.hpp"
 #include "reports/record/csv.hpp"
-#include "reports/record/testing/temporary_folder.hpp"
 
 namespace foretell {
 namespace {

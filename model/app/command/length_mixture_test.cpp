@@ -11,8 +11,8 @@
 #include "model/app/request/request_fields.hpp"
 #include "model/app/study/what_if/study_request.hpp"
 #include "model/base/errors.hpp"
+#include "model/testing/temporary_folder.hpp"
 #include "reports/record/testing/message_of.hpp"
-#include "reports/record/testing/temporary_folder.hpp"
 
 namespace foretell {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "model/app/command/application.hpp"
-#include "reports/record/testing/temporary_folder.hpp"
+#include "model/testing/temporary_folder.hpp"
 
 namespace foretell {
 namespace {

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "model/app/command/testing/command_runner.hpp"
-#include "reports/record/testing/temporary_folder.hpp"
+#include "model/testing/temporary_folder.hpp"
 
 namespace foretell {
 namespace {

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "model/app/command/testing/command_runner.hpp"
-#include "reports/record/testing/temporary_folder.hpp"
+#include "model/testing/temporary_folder.hpp"
 #include "reports/render/page/report_page.hpp"
 
 namespace foretell {

@@ -5,8 +5,8 @@
 
 #include "model/app/command/testing/command_runner.hpp"
 #include "model/base/errors.hpp"
+#include "model/testing/temporary_folder.hpp"
 #include "reports/record/testing/message_of.hpp"
-#include "reports/record/testing/temporary_folder.hpp"
 
 namespace foretell {
 namespace {

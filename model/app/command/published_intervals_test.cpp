@@ -7,7 +7,7 @@
 #include "model/app/request/gpu_request.hpp"
 #include "model/app/request/intervals.hpp"
 #include "model/app/tables/row_parts.hpp"
-#include "reports/record/testing/temporary_folder.hpp"
+#include "model/testing/temporary_folder.hpp"
 
 namespace foretell {
 namespace {

@@ -7,9 +7,9 @@
 #include <sstream>
 
 #include "model/app/command/testing/command_runner.hpp"
+#include "model/testing/temporary_folder.hpp"
 #include "reports/record/json_lines.hpp"
 #include "reports/record/testing/example_record.hpp"
-#include "reports/record/testing/temporary_folder.hpp"
 #include "reports/render/page/report_page.hpp"
 
 namespace foretell {

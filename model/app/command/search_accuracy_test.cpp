@@ -8,7 +8,7 @@
 #include "model/app/command/application.hpp"
 #include "model/app/study/testing/front_area.hpp"
 #include "model/app/study/what_if/study_table.hpp"
-#include "reports/record/testing/temporary_folder.hpp"
+#include "model/testing/temporary_folder.hpp"
 
 namespace foretell {
 namespace {

@@ -9,8 +9,8 @@
 
 #include "model/app/command/testing/command_runner.hpp"
 #include "model/config/document.hpp"
+#include "model/testing/temporary_folder.hpp"
 #include "reports/record/csv.hpp"
-#include "reports/record/testing/temporary_folder.hpp"
 #include "reports/render/page/report_page.hpp"
 
 namespace foretell {

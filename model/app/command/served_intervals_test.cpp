@@ -6,7 +6,7 @@
 
 #include "model/app/command/testing/command_runner.hpp"
 #include "model/app/request/intervals.hpp"
-#include "reports/record/testing/temporary_folder.hpp"
+#include "model/testing/temporary_folder.hpp"
 
 namespace foretell {
 namespace {

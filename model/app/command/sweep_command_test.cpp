@@ -18,8 +18,8 @@
 #include "model/app/study/what_if/study_table.hpp"
 #include "model/base/errors.hpp"
 #include "model/config/document.hpp"
+#include "model/testing/temporary_folder.hpp"
 #include "reports/record/study_store.hpp"
-#include "reports/record/testing/temporary_folder.hpp"
 
 namespace foretell {
 namespace {

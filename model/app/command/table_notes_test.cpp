@@ -5,8 +5,8 @@
 
 #include "model/app/command/testing/command_runner.hpp"
 #include "model/app/request/prediction.hpp"
+#include "model/testing/temporary_folder.hpp"
 #include "reports/record/csv.hpp"
-#include "reports/record/testing/temporary_folder.hpp"
 
 namespace foretell {
 namespace {

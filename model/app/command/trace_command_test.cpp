@@ -9,7 +9,7 @@
 
 #include "model/app/request/prediction.hpp"
 #include "model/system/testing/trace_check.hpp"
-#include "reports/record/testing/temporary_folder.hpp"
+#include "model/testing/temporary_folder.hpp"
 
 namespace foretell {
 namespace {

@@ -12,6 +12,7 @@
 #include "model/app/plan/certainty.hpp"
 #include "model/app/plan/plan_store.hpp"
 #include "model/base/errors.hpp"
+#include "model/testing/temporary_folder.hpp"
 
 namespace foretell {
 namespace {
@@ -281,14 +282,8 @@ TEST(Plan, SystemsThatAreNamedTwiceAreSearchedOnce) {
 
 class PlanStoreTest : public testing::Test {
  protected:
-  PlanStoreTest()
-      : path_(testing::TempDir() + "plan_" +
-              testing::UnitTest::GetInstance()->current_test_info()->name() + ".store") {
-    std::filesystem::remove(path_);
-  }
-  ~PlanStoreTest() override { std::filesystem::remove(path_); }
-
-  std::string path_;
+  const TemporaryFolder folder_;
+  const std::string path_ = folder_.file("plan.store");
 };
 
 SystemPlan some_plan() {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "model/app/request/prediction.hpp"
-#include "reports/record/testing/temporary_folder.hpp"
+#include "model/testing/temporary_folder.hpp"
 
 namespace foretell {
 namespace {

@@ -9,8 +9,8 @@
 #include "model/app/request/request_fields.hpp"
 #include "model/app/request/testing/fake_predictor.hpp"
 #include "model/base/errors.hpp"
+#include "model/testing/temporary_folder.hpp"
 #include "reports/record/testing/message_of.hpp"
-#include "reports/record/testing/temporary_folder.hpp"
 
 namespace foretell {
 namespace {

@@ -9,7 +9,7 @@
 #include "hw/spec/gpu/kernel_library.hpp"
 #include "model/app/request/gpu_laws_test_requests.hpp"
 #include "model/app/request/prediction.hpp"
-#include "reports/record/testing/temporary_folder.hpp"
+#include "model/testing/temporary_folder.hpp"
 #include "workloads/ir/precision.hpp"
 
 namespace foretell {

@@ -7,8 +7,8 @@
 #include "model/app/request/prediction.hpp"
 #include "model/base/errors.hpp"
 #include "model/config/document.hpp"
+#include "model/testing/temporary_folder.hpp"
 #include "reports/record/testing/message_of.hpp"
-#include "reports/record/testing/temporary_folder.hpp"
 
 namespace foretell {
 namespace {

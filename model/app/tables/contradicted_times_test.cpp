@@ -3,9 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <fstream>
-
 #include "model/base/errors.hpp"
+#include "model/testing/temporary_folder.hpp"
 
 namespace foretell {
 namespace {
@@ -23,12 +22,10 @@ constexpr const char* kRateRule =
 // Lines of the rows that do not count; the first row is on line 2.
 std::vector<std::size_t> contradicted_lines(const std::vector<std::string>& rows,
                                             const std::string& rules = kRateRule) {
-  const testing::TestInfo& test = *testing::UnitTest::GetInstance()->current_test_info();
-  const std::string path = testing::TempDir() + "contradicted_" + test.name() + ".csv";
-  std::ofstream file(path);
-  file << to_csv(kRateHeader);
-  for (const std::string& row : rows) file << row << "\n";
-  file.close();
+  std::string text = to_csv(kRateHeader);
+  for (const std::string& row : rows) text += row + "\n";
+  const TemporaryFolder folder;
+  const std::string path = folder.write("t.csv", text);
   const UncountedLines times = parse_contradicted_times(
       rules, "r.yaml", path, recognise_table(kRateHeader, path), kRateHeader);
   std::vector<std::size_t> lines;

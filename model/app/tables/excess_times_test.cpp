@@ -3,9 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <fstream>
-
 #include "model/base/errors.hpp"
+#include "model/testing/temporary_folder.hpp"
 
 namespace foretell {
 namespace {
@@ -23,13 +22,10 @@ constexpr const char* kExcessRule =
 const TableLayout& blocks_layout() { return recognise_table(kBlockHeader, "t.csv"); }
 
 // A row has its batch, queries, keys, type and time; those of the table begin on line 2.
-std::string table_with(const std::vector<std::string>& rows) {
-  const testing::TestInfo& test = *testing::UnitTest::GetInstance()->current_test_info();
-  const std::string path = testing::TempDir() + "excess_times_" + test.name() + ".csv";
-  std::ofstream file(path);
-  file << to_csv(kBlockHeader);
-  for (const std::string& row : rows) file << row << "\n";
-  return path;
+std::string table_of(const std::vector<std::string>& rows) {
+  std::string text = to_csv(kBlockHeader);
+  for (const std::string& row : rows) text += row + "\n";
+  return text;
 }
 
 std::string excess_row(const std::string& sizes, const std::string& us,
@@ -39,8 +35,9 @@ std::string excess_row(const std::string& sizes, const std::string& us,
 }
 
 std::vector<std::size_t> lines_left_out(const std::vector<std::string>& rows) {
-  const UncountedLines times =
-      parse_excess_times(kExcessRule, "r.yaml", table_with(rows), blocks_layout(), kBlockHeader);
+  const TemporaryFolder folder;
+  const UncountedLines times = parse_excess_times(
+      kExcessRule, "r.yaml", folder.write("t.csv", table_of(rows)), blocks_layout(), kBlockHeader);
   std::vector<std::size_t> lines;
   for (std::size_t line = 2; line < rows.size() + 2; ++line) {
     if (times.reason(line)) lines.push_back(line);
@@ -74,7 +71,9 @@ TEST(ExcessTimes, RowsOfOtherHeadsAndLibrariesAreNotCompared) {
 }
 
 TEST(ExcessTimes, TheReasonNamesTheRule) {
-  const std::string table = table_with({excess_row("1,64,64", "90"), excess_row("1,64,64", "9")});
+  const TemporaryFolder folder;
+  const std::string table =
+      folder.write("t.csv", table_of({excess_row("1,64,64", "90"), excess_row("1,64,64", "9")}));
   const UncountedLines times =
       parse_excess_times(kExcessRule, "r.yaml", table, blocks_layout(), kBlockHeader);
   EXPECT_THAT(times.reason(2).value_or(""), HasSubstr("a busy host"));
@@ -82,9 +81,10 @@ TEST(ExcessTimes, TheReasonNamesTheRule) {
 }
 
 TEST(ExcessTimes, WrongRulesAreNamed) {
-  const auto parse = [](const std::string& rule) {
-    return parse_excess_times("rules:\n  - " + rule + "\n", "r.yaml", table_with({}),
-                              blocks_layout(), kBlockHeader);
+  const TemporaryFolder folder;
+  const auto parse = [&folder](const std::string& rule) {
+    return parse_excess_times("rules:\n  - " + rule + "\n", "r.yaml",
+                              folder.write("t.csv", table_of({})), blocks_layout(), kBlockHeader);
   };
   EXPECT_THAT(
       [&] {

@@ -3,13 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <set>
 
 #include "calib/fit/row_division.hpp"
 #include "model/app/tables/held_out_rows.hpp"
 #include "model/base/errors.hpp"
+#include "model/testing/temporary_folder.hpp"
 
 namespace foretell {
 namespace {
@@ -104,25 +103,19 @@ TEST(RowParts, PointsOfOneServedConfigurationAreInOnePart) {
 }
 
 TEST(RowParts, OnlyTablesOfTheProjectHaveAVault) {
-  namespace fs = std::filesystem;
-  const fs::path folder = fs::path(testing::TempDir()) / "row_parts";
-  fs::create_directories(folder);
-  const fs::path table = folder / "t.csv";
-  std::ofstream(table) << "gpu,dtype,m,n,k\n";
+  const TemporaryFolder folder;
+  const std::string table = folder.write("t.csv", "gpu,dtype,m,n,k\n");
   const char* before = std::getenv("FORETELL_DATA");
   const std::string kept = before == nullptr ? "" : before;
-  setenv("FORETELL_DATA", folder.c_str(), 1);
-  EXPECT_TRUE(is_project_table(table.string()));
-  const fs::path elsewhere = fs::path(testing::TempDir()) / "row_parts_elsewhere";
-  fs::create_directories(elsewhere);
-  fs::copy_file(table, elsewhere / "t.csv", fs::copy_options::overwrite_existing);
-  EXPECT_TRUE(is_project_table((elsewhere / "t.csv").string()));
-  std::ofstream(elsewhere / "t.csv") << "gpu,dtype,n,m,k\n";
-  EXPECT_FALSE(is_project_table((elsewhere / "t.csv").string()));
-  setenv("FORETELL_DATA", (folder / "other").c_str(), 1);
-  EXPECT_FALSE(is_project_table(table.string()));
+  setenv("FORETELL_DATA", folder.path().c_str(), 1);
+  EXPECT_TRUE(is_project_table(table));
+  const TemporaryFolder elsewhere;
+  EXPECT_TRUE(is_project_table(elsewhere.write("t.csv", "gpu,dtype,m,n,k\n")));
+  EXPECT_FALSE(is_project_table(elsewhere.write("t.csv", "gpu,dtype,n,m,k\n")));
+  setenv("FORETELL_DATA", folder.file("other").c_str(), 1);
+  EXPECT_FALSE(is_project_table(table));
   setenv("FORETELL_DATA", "", 1);
-  EXPECT_FALSE(is_project_table(table.string()));
+  EXPECT_FALSE(is_project_table(table));
   EXPECT_TRUE(is_project_table(std::string(FORETELL_SOURCE_DIR) + "/calib/validate/one.csv"));
   unsetenv("FORETELL_DATA");
   if (before != nullptr) setenv("FORETELL_DATA", kept.c_str(), 1);

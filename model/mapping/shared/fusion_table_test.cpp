@@ -6,8 +6,8 @@
 #include <gtest/gtest.h>
 
 #include "model/base/errors.hpp"
+#include "model/testing/temporary_folder.hpp"
 #include "reports/record/testing/message_of.hpp"
-#include "reports/record/testing/temporary_folder.hpp"
 
 namespace foretell {
 namespace {

@@ -9,8 +9,8 @@
 
 #include "model/app/command/application.hpp"
 #include "model/app/command/testing/command_runner.hpp"
+#include "model/testing/temporary_folder.hpp"
 #include "reports/record/run_record.hpp"
-#include "reports/record/testing/temporary_folder.hpp"
 
 namespace foretell {
 namespace {

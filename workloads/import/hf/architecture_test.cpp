@@ -4,13 +4,13 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
-#include <fstream>
 #include <memory>
 #include <sstream>
 
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
 #include "model/config/document.hpp"
+#include "model/testing/temporary_folder.hpp"
 #include "workloads/import/workload.hpp"
 
 namespace foretell {
@@ -267,24 +267,17 @@ TEST(Architecture, SizesThatNobodyStatesAreMissing) {
 
 class ArchitectureFolder : public ::testing::Test {
  protected:
-  ArchitectureFolder() { fs::create_directories(root_); }
-  ~ArchitectureFolder() override { fs::remove_all(root_); }
-
-  void write(const std::string& name, const std::string& text) const {
-    std::ofstream(root_ / name) << text;
-  }
+  void write(const std::string& name, const std::string& text) const { folder_.write(name, text); }
   std::string error() const {
     try {
-      WorkloadLibrary().load(root_.string());
+      WorkloadLibrary().load(folder_.path().string());
     } catch (const UserError& error) {
       return error.what();
     }
     return "no error";
   }
 
-  fs::path root_ = fs::path(::testing::TempDir()) /
-                   ("architecture_" +
-                    std::string(::testing::UnitTest::GetInstance()->current_test_info()->name()));
+  const TemporaryFolder folder_;
 };
 
 TEST_F(ArchitectureFolder, TheFileBesideDescribesTheNetwork) {
@@ -293,10 +286,10 @@ TEST_F(ArchitectureFolder, TheFileBesideDescribesTheNetwork) {
                              HasSubstr("an architecture.yaml beside it can describe one"),
                              HasSubstr("start from one in that list")));
   write("architecture.yaml", kLlama);
-  EXPECT_EQ(WorkloadLibrary().load(root_.string()).model_type, "foo");
-  EXPECT_EQ(WorkloadLibrary().load((root_ / "config.json").string()).layers, 4);
+  EXPECT_EQ(WorkloadLibrary().load(folder_.path().string()).model_type, "foo");
+  EXPECT_EQ(WorkloadLibrary().load(folder_.file("config.json")).layers, 4);
   write("architecture.yaml", "model_type: foo\nhead_nrom: whole\n");
-  EXPECT_THAT(error(), HasSubstr((root_ / "architecture.yaml").string() + ":2: head_nrom: "));
+  EXPECT_THAT(error(), HasSubstr(folder_.file("architecture.yaml") + ":2: head_nrom: "));
 }
 
 TEST_F(ArchitectureFolder, NamesOfFilesElsewhereAreNoArchitectures) {

@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
-#include <fstream>
 
 #include "model/base/errors.hpp"
+#include "model/testing/temporary_folder.hpp"
 #include "workloads/import/onnx/onnx_file.hpp"
 #include "workloads/import/onnx/onnx_import.hpp"
 #include "workloads/ir/precision.hpp"
@@ -44,15 +44,6 @@ std::string number(const std::string& name, const std::string& what) {
 
 class OnnxFile : public ::testing::Test {
  protected:
-  OnnxFile() : folder_(fs::path(::testing::TempDir()) / unique_name()) {
-    fs::create_directories(folder_);
-  }
-  ~OnnxFile() override { fs::remove_all(folder_); }
-
-  static std::string unique_name() {
-    return std::string("onnx_") + ::testing::UnitTest::GetInstance()->current_test_info()->name();
-  }
-
   static std::string bytes(const std::string& graph, const std::string& beside = "",
                            int opset = 13) {
     onnx::ModelProto model;
@@ -62,11 +53,7 @@ class OnnxFile : public ::testing::Test {
     return model.SerializeAsString();
   }
 
-  std::string write(const std::string& content) const {
-    const fs::path path = folder_ / "net.onnx";
-    std::ofstream(path, std::ios::binary) << content;
-    return path.string();
-  }
+  std::string write(const std::string& content) const { return folder_.write("net.onnx", content); }
 
   std::string message(const std::string& content, const DimensionSizes& sizes = {}) const {
     try {
@@ -84,7 +71,7 @@ class OnnxFile : public ::testing::Test {
     return result;
   }
 
-  fs::path folder_;
+  const TemporaryFolder folder_;
 };
 
 TEST_F(OnnxFile, WhatIsNoModelIsSaidToBeNone) {

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "model/app/command/testing/command_runner.hpp"
+#include "model/testing/temporary_folder.hpp"
 #include "reports/record/csv.hpp"
-#include "reports/record/testing/temporary_folder.hpp"
 
 namespace foretell {
 

@@ -8,8 +8,8 @@
 
 #include "model/app/command/application.hpp"
 #include "model/app/command/testing/published_table.hpp"
+#include "model/testing/temporary_folder.hpp"
 #include "reports/record/csv.hpp"
-#include "reports/record/testing/temporary_folder.hpp"
 
 namespace foretell {
 

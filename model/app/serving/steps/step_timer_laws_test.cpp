@@ -3,13 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <fstream>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "model/app/request/prediction.hpp"
 #include "model/app/serving/steps/gpu_step_timer.hpp"
+#include "model/testing/temporary_folder.hpp"
 #include "model/timing/shared/energy_timing.hpp"
 #include "workloads/traffic/random_stream.hpp"
 
@@ -165,16 +165,17 @@ TEST(StepTimerLaws, RanksThatDividePromptsAreFasterAndHoldAShareOfTheCache) {
 
 // Dense and expert layers, with and without a window: each kind counts as often as it comes.
 TEST(StepTimerLaws, AStepOfDecodesIsAStepOfAGenerationWhateverTheLayers) {
-  const std::string path = testing::TempDir() + "/layers_of_four_kinds.json";
-  std::ofstream(path) << R"({"model_type": "gpt_oss", "hidden_size": 512, "num_hidden_layers": 6,
+  const TemporaryFolder folder;
+  Request request;
+  request.workload =
+      folder.write("layers_of_four_kinds.json",
+                   R"({"model_type": "gpt_oss", "hidden_size": 512, "num_hidden_layers": 6,
     "num_attention_heads": 8, "num_key_value_heads": 8, "head_dim": 64, "intermediate_size": 512,
     "num_local_experts": 16, "num_experts_per_tok": 4, "sliding_window": 128, "vocab_size": 4096,
     "layer_types": ["sliding_attention", "full_attention", "sliding_attention",
                     "full_attention", "full_attention", "full_attention"],
-    "max_position_embeddings": 8192, "torch_dtype": "bfloat16"})";
-  Request request;
+    "max_position_embeddings": 8192, "torch_dtype": "bfloat16"})");
   request.system = "h100-sxm";
-  request.workload = path;
   request.dtype = "bf16";
   request.batch = 8;
   request.input_len = 2047;

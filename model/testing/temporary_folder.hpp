@@ -1,4 +1,4 @@
-// A folder of its own for a test, removed afterwards.
+// A folder of its own for a test, removed afterwards. Tests run side by side, so none may name one.
 #pragma once
 
 #include <cstdlib>
@@ -25,9 +25,11 @@ class TemporaryFolder {
   TemporaryFolder(const TemporaryFolder&) = delete;
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
 
+  const std::filesystem::path& path() const { return path_; }
   std::string file(const std::string& name) const { return (path_ / name).string(); }
 
   std::string write(const std::string& name, const std::string& content) const {
+    std::filesystem::create_directories(std::filesystem::path(file(name)).parent_path());
     std::ofstream(file(name), std::ios::binary) << content;
     return file(name);
   }
