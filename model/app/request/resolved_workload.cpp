@@ -107,6 +107,11 @@ void check_supported(const Request& request, const ModelConfig& model) {
         ": generates no tokens; leave --input-len and --output-len out, and take `foretell "
         "run`: services are of networks that generate");
   }
+  if (scores_texts(model) && request.output_len > 1) {
+    throw UserError(model.name +
+                    ": scores texts and generates no tokens; give --output-len 1, or --seq "
+                    "instead of --input-len and --output-len");
+  }
   check_token_ranks(request, model);
   const bool divides_sample = model.family == Family::kPipeline || has_tokens_to_share(model);
   if (request.cp > 1 && !divides_sample &&

@@ -102,6 +102,7 @@ void fields(FieldList& list, Architecture::Fields& names) {
   list.texts("head_bias", names.head_bias, "whether the logits have");
   list.texts("head_norm", names.head_norm, "whether queries and keys are normalised");
   list.texts("parallel", names.parallel, "whether layers have the form parallel");
+  list.texts("post_norm", names.post_norm, "whether layers have the form post_norm");
   list.texts("rotated", names.rotated, "share of rotated columns");
   list.texts("draft_layers", names.draft_layers, "number of layers that predict further tokens");
 }

@@ -77,7 +77,8 @@ struct Architecture {
   bool sinks = false;
   struct Fields {
     std::vector<std::string> activation = {"hidden_activation", "hidden_act", "mlp_hidden_act"};
-    std::vector<std::string> positions, head_bias, head_norm, parallel, rotated, draft_layers;
+    std::vector<std::string> positions, head_bias, head_norm, parallel, post_norm, rotated,
+        draft_layers;
     std::vector<std::string> qkv_bias = {"attention_bias"};
     std::vector<std::string> output_bias = {"attention_bias"};
     std::vector<std::string> feed_forward_bias = {"mlp_bias"};

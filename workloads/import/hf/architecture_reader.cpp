@@ -121,11 +121,12 @@ void read_layers(PartsReader& reader, const Architecture& of) {
   const HeadNorm norm = of.head_norm == HeadNorm::kNone ? HeadNorm::kPerHead : of.head_norm;
   const bool norms = stated_flag(fields, of.fields.head_norm, of.head_norm != HeadNorm::kNone);
   const bool parallel = stated_flag(fields, of.fields.parallel, false);
+  const bool post_norm = stated_flag(fields, of.fields.post_norm, false);
   const bool qkv_bias = stated_flag(fields, of.fields.qkv_bias, of.qkv_bias);
   const bool output_bias = stated_flag(fields, of.fields.output_bias, of.output_bias);
   const bool ffn_bias = stated_flag(fields, of.fields.feed_forward_bias, of.feed_forward_bias);
   for (LayerPart& part : reader.layers()) {
-    part.form = parallel ? LayerForm::kParallel : of.form;
+    part.form = parallel ? LayerForm::kParallel : post_norm ? LayerForm::kPostNorm : of.form;
     part.mixer.head_norm = norms ? norm : HeadNorm::kNone;
     part.mixer.qkv_bias = qkv_bias;
     part.mixer.output_bias = output_bias;

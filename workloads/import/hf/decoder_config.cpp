@@ -9,7 +9,9 @@
 namespace foretell {
 namespace {
 
-const std::vector<HeadName> kForCausalLm{{"ForCausalLM", Head::kCausalLm}, {"Model", Head::kNone}};
+constexpr HeadName kScores{"ForSequenceClassification", Head::kSequence};
+const std::vector<HeadName> kForCausalLm{
+    {"ForCausalLM", Head::kCausalLm}, {"Model", Head::kNone}, kScores};
 
 void read_vocabulary(JsonFields& fields, ModelConfig* config) {
   config->family = Family::kDecoder;
@@ -196,7 +198,8 @@ void read_bloom(JsonFields& fields, ModelConfig* config) {
 }  // namespace
 
 std::vector<ModelType> decoder_model_types() {
-  const std::vector<HeadName> gpt2_heads{{"Model", Head::kNone}, {"LMHeadModel", Head::kCausalLm}};
+  const std::vector<HeadName> gpt2_heads{
+      {"Model", Head::kNone}, {"LMHeadModel", Head::kCausalLm}, kScores};
   return {
       {"gpt2", "GPT2", gpt2_heads, read_gpt2, true},
       {"gptj", "GPTJ", kForCausalLm, read_gptj, false},

@@ -156,9 +156,11 @@ class DecoderBuilder {
   // Generating tokens needs logits, even of a config.json that names the plain model.
   TensorId head(TensorId x) {
     block_.enter("decoder");
-    if (binding_.phase == Phase::kPrefill && binding_.seq_len > 1)
+    const bool scores = config_.head == Head::kSequence;
+    if ((scores || binding_.phase == Phase::kPrefill) && binding_.seq_len > 1)
       x = block_.last_token(x, binding_.seq_len);
     x = block_.normalise("norm", x, config_.norm);
+    if (scores) return block_.linear("score", x, config_.labels, false);
     if (binding_.phase == Phase::kForward && config_.head == Head::kNone) return x;
     return binding_.gather_logits ? block_.all_columns("logits", logits(x)) : logits(x);
   }

@@ -186,6 +186,15 @@ struct ProjectorStep {
   bool gated = false;  // a second matrix of the same size beside it
 };
 
+// One attention whose queries are learned and whose keys and values are patches of an image, of
+// which it makes as many tokens as it has queries (MiniCPM-V, Aria).
+struct ResamplerPart {
+  std::int64_t queries = 0;  // 0: there is none
+  std::int64_t width = 0;    // of the attention; patches of another are projected to it
+  std::int64_t heads = 0;
+  bool twice = false;  // a matrix without bias before each of its projections, and one after it
+};
+
 // A transformer over patches of images beside the decoder.
 struct TowerPart {
   std::string name;  // "vision tower"; "": none
@@ -196,13 +205,14 @@ struct TowerPart {
   std::int64_t intermediate = 0;
   bool gated = false;
   bool bias = true;
-  std::int64_t patch = 0;                // side of a patch in pixels
-  std::int64_t patch_elements = 0;       // numbers of a patch, all channels and frames
-  std::int64_t positions = 0;            // rows of a table of positions
-  std::int64_t merge = 1;                // patches along a side that become one token
-  std::int64_t pool = 1;                 // … that are averaged before they are projected
-  std::int64_t side = 0;                 // pixels of every image; 0: images have any size
-  bool rotates = false;                  // queries and keys, by their places in the image
+  std::int64_t patch = 0;           // side of a patch in pixels
+  std::int64_t patch_elements = 0;  // numbers of a patch, all channels and frames
+  std::int64_t positions = 0;       // rows of a table of positions
+  std::int64_t merge = 1;           // patches along a side that become one token
+  std::int64_t pool = 1;            // … that are averaged before they are projected
+  std::int64_t side = 0;            // pixels of every image; 0: images have any size
+  bool rotates = false;             // queries and keys, by their places in the image
+  ResamplerPart resampler;
   std::vector<ProjectorStep> projector;  // from merged patches to tokens of the decoder
   std::int64_t projectors = 1;           // copies of it
   std::int64_t other_parameters = 0;     // tables and norms beside those of its layers

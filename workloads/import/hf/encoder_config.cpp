@@ -283,6 +283,24 @@ void read_gte(JsonFields& fields, ModelConfig* config) {
       config->head == Head::kMaskedLm ? config->activation : Activation::kTanh;
 }
 
+// Version 2: experts in one of several layers.
+void read_nomic_experts(JsonFields& fields, ModelConfig* config) {
+  if (fields.count_or("num_experts", kMaxVocab, 0) == 0) return;
+  const std::int64_t every = fields.count_or("moe_every_n_layers", kMaxLayers, 0);
+  if (every == 0) return;
+  config->experts = fields.size("num_experts", kMaxVocab);
+  config->experts_per_token = fields.size("moe_top_k", kMaxVocab);
+  config->experts_every = every;
+  if (config->experts_per_token > config->experts)
+    fields.problem("moe_top_k", "is more than the experts of num_experts");
+  if (config->gated_ffn)
+    fields.problem("activation_function", "with experts, only 'gelu' can be imported");
+  if (fields.count_or("num_shared_experts", kMaxLayers, 0) > 0)
+    fields.problem("num_shared_experts", "only 0 can be imported");
+  if (fields.flag_or("expert_choice_router", false))
+    fields.problem("expert_choice_router", "only false can be imported: tokens choose experts");
+}
+
 // nomic-bert: a BERT with rotary positions and a gate. Its fields have the names of GPT-2's.
 void read_nomic(JsonFields& fields, ModelConfig* config) {
   config->layers = fields.size("n_layer", kMaxLayers);
@@ -308,8 +326,7 @@ void read_nomic(JsonFields& fields, ModelConfig* config) {
   if (fields.flag_or("prenorm", false)) fields.problem("prenorm", "only false can be imported");
   if (fields.flag_or("use_rms_norm", false))
     fields.problem("use_rms_norm", "only false can be imported");
-  if (fields.count_or("num_experts", kMaxWidth, 0) > 0)
-    fields.problem("num_experts", "only 0 can be imported: layers with experts are not described");
+  read_nomic_experts(fields, config);
   config->head_activation =
       config->head == Head::kMaskedLm ? config->activation : Activation::kTanh;
 }

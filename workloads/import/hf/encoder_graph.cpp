@@ -20,6 +20,7 @@ struct EncoderInputs {
   TensorId distances = kNoId;  // of MPNet buckets, of DeBERTa rows of its table: [S, S]
   TensorId bias = kNoId;       // that all layers add to their scores
   TensorId places = kNoId;     // DeBERTa's table
+  std::string routing;         // of tokens to experts, as Binding has it
 };
 
 // Feed-forward network: two linear layers with an activation between, and a gate or none.
@@ -32,6 +33,30 @@ TensorId feed_forward(BlockBuilder* block, TensorId x, const ModelConfig& config
     active = block->op("ffn.gated", "Mul", {active, up});
   }
   return block->linear("ffn.output", active, config.hidden, config.ffn_bias);
+}
+
+// Experts without biases, and one bias on their sum (nomic-embed v2).
+TensorId experts(BlockBuilder* block, TensorId x, const std::string& routing,
+                 const ModelConfig& config) {
+  const TensorId scores = block->linear("ffn.router", x, config.experts, false);
+  const TensorId weights = block->op("ffn.route", "Route", {scores},
+                                     {{"k", config.experts_per_token},
+                                      {"function", std::string("softmax")},
+                                      {"groups", std::int64_t{1}},
+                                      {"top_groups", std::int64_t{1}}});
+  const TensorId sum =
+      block->op("ffn.experts", "Experts",
+                {x, weights, weights + 1,
+                 block->weight("ffn.experts.first.weight",
+                               {config.experts, config.hidden, config.intermediate}),
+                 block->weight("ffn.experts.second.weight",
+                               {config.experts, config.intermediate, config.hidden})},
+                {{"experts", config.experts},
+                 {"gated", std::int64_t{0}},
+                 {"activation", std::string("gelu")},
+                 {"routing", routing}});
+  return block->op("ffn.experts.add_bias", "Add",
+                   {sum, block->weight("ffn.experts.bias", {config.hidden})});
 }
 
 // What DeBERTa adds to scores: queries times keys of places, and keys times queries of places. Of
@@ -94,7 +119,7 @@ TensorId with_convolution(BlockBuilder* block, TensorId x, TensorId embedded,
 }
 
 TensorId encoder_layer(BlockBuilder* block, TensorId x, const EncoderInputs& inputs,
-                       const ModelConfig& config) {
+                       const ModelConfig& config, std::int64_t layer) {
   const auto project = [&](const std::string& name, bool biased = true) {
     return block->split_heads(
         name, block->linear(name, x, config.hidden, config.qkv_bias && biased), config.heads);
@@ -120,13 +145,17 @@ TensorId encoder_layer(BlockBuilder* block, TensorId x, const EncoderInputs& inp
       block->linear("attention.output", context, config.hidden, config.attention_bias);
   const TensorId middle =
       block->layer_norm("attention.norm", block->op("attention.residual", "Add", {attended, x}));
-  const TensorId fed = feed_forward(block, middle, config);
+  const std::int64_t every = config.experts_every;
+  const TensorId fed = every > 0 && (layer + 1) % every == 0
+                           ? experts(block, middle, inputs.routing, config)
+                           : feed_forward(block, middle, config);
   return block->layer_norm("ffn.norm", block->op("ffn.residual", "Add", {fed, middle}));
 }
 
 EncoderInputs add_encoder_inputs(Graph* graph, const ModelConfig& config, const Binding& binding) {
   const Shape tokens{binding.batch, binding.seq_len};
   EncoderInputs inputs;
+  inputs.routing = binding.routing;
   inputs.ids = graph->add_input("input_ids", tokens, DType::kInt64);
   if (config.token_types > 1)
     inputs.token_types = graph->add_input("token_type_ids", tokens, DType::kInt64);
@@ -261,7 +290,7 @@ Graph build_layers(const ModelConfig& config, const Binding& binding, std::int64
     const std::string scope = "encoder." + std::to_string(i);
     block.enter(scope, config.shared_layers ? "encoder.shared" : scope,
                 static_cast<std::int32_t>(i));
-    x = encoder_layer(&block, x, inputs, config);
+    x = encoder_layer(&block, x, inputs, config, i);
     const bool is_last = i == config.layers - 1;
     if (i == last && !is_last) block.graph().mark_output(x);
     block.graph().mark_output(
@@ -290,7 +319,7 @@ Graph build_encoder(const ModelConfig& config, const Binding& binding) {
     const std::string scope = "encoder." + std::to_string(i);
     block.enter(scope, config.shared_layers ? "encoder.shared" : scope,
                 static_cast<std::int32_t>(i));
-    x = encoder_layer(&block, x, inputs, config);
+    x = encoder_layer(&block, x, inputs, config, i);
     if (i == 0 && config.disentangled.conv_kernel > 0)
       x = with_convolution(&block, x, embedded, config);
   }

@@ -6,6 +6,7 @@
 #include "model/base/errors.hpp"
 #include "workloads/import/hf/attention.hpp"
 #include "workloads/import/hf/model_config.hpp"
+#include "workloads/import/hf/tower.hpp"
 
 namespace foretell {
 namespace {
@@ -103,10 +104,34 @@ class TowerBuilder {
     return block_->op("ffn.residual", "Add", {fed, middle});
   }
 
+  // [images, patches, hidden] -> [images, queries, width].
+  TensorId resampled(TensorId x) {
+    const ResamplerPart& part = tower_.resampler;
+    const std::int64_t images = block_->shape(x).front();
+    if (part.width != tower_.hidden) {
+      x = block_->layer_norm("resampler.norm", linear("resampler.patches", x, part.width, false));
+    }
+    const TensorId learned =
+        for_all(block_, "resampler.queries.copies",
+                block_->weight("resampler.queries", {1, part.queries, part.width}), images);
+    const auto made = [&](const std::string& name, TensorId of) {
+      if (part.twice) of = linear(name + ".first", of, part.width, false);
+      return block_->split_heads(name, linear(name, of, part.width, true), part.heads);
+    };
+    const TensorId q = made("resampler.query", block_->layer_norm("resampler.query_norm", learned));
+    const TensorId k = made("resampler.key", x);
+    const TensorId v = made("resampler.value", x);
+    TensorId y =
+        linear("resampler.output", attend(block_, "resampler", q, k, v, {}), part.width, true);
+    if (part.twice) y = linear("resampler.second", y, part.width, true);
+    return block_->layer_norm("resampler.norm_after", y);
+  }
+
   // Patches to tokens of the decoder.
   TensorId project(TensorId x) {
     const Shape shape = block_->shape(x);
-    x = norm("norm", x);
+    if (tower_.layers > 0) x = norm("norm", x);
+    if (tower_.resampler.queries > 0) x = resampled(x);
     if (tower_.pool > 1) {
       x = block_->op("pool", "Move", {x},
                      {{"function", std::string("Average")},
@@ -144,7 +169,8 @@ PatchedImage patched_image(const TowerPart& tower, std::int64_t height, std::int
   const std::int64_t along = tower.merge * tower.pool;  // patches that a token covers
   const std::int64_t rows = tokens_along(height, tower.patch * along);
   const std::int64_t columns = tokens_along(width, tower.patch * along);
-  return {rows * along, columns * along, rows * columns};
+  const std::int64_t learned = tower.resampler.queries;
+  return {rows * along, columns * along, learned > 0 ? learned : rows * columns};
 }
 
 TensorId image_tokens(BlockBuilder* block, const TowerPart& tower, std::int64_t images,

@@ -131,14 +131,16 @@ ModelType choose_type(JsonFields& fields, const ModelConfig& config) {
                   (nearest.empty() ? "" : "; nearest is '" + nearest + "'") + all + kDescribeIt);
 }
 
-// Classes of decoders differ from release to release; those that generate no tokens are refused.
+// Classes of decoders differ from release to release. Of those that generate no tokens, the ones
+// that score a text (rerankers, reward models) are read.
 Head head_of_decoder(JsonFields& fields, const std::string& architecture) {
-  for (const char* other : {"ForSequenceClassification", "ForTokenClassification",
-                            "ForQuestionAnswering", "RewardModel", "ForMaskedLM"}) {
+  if (ends_with(architecture, "ForSequenceClassification")) return Head::kSequence;
+  for (const char* other :
+       {"ForTokenClassification", "ForQuestionAnswering", "RewardModel", "ForMaskedLM"}) {
     if (!ends_with(architecture, other)) continue;
     fields.problem("architectures", "'" + architecture +
                                         "' generates no tokens and cannot be imported; classes "
-                                        "that end in ForCausalLM can");
+                                        "that end in ForCausalLM or ForSequenceClassification can");
   }
   return Head::kCausalLm;
 }
@@ -217,6 +219,7 @@ void read_as(const ModelType& type, JsonFields& fields, ModelConfig* config) {
   config->head = choose_head(fields, type, config->architecture);
   fields.check();
   type.read(fields, config);
+  if (scores_texts(*config)) read_labels(fields, config);
   config->tied_embeddings =
       fields.flag_or("tie_word_embeddings", fields.flag_or("tie_embedding", type.tied_embeddings));
 }
@@ -282,10 +285,10 @@ void read_nested(JsonFields& fields, ModelConfig* config) {
   if (fields.has("tie_word_embeddings") && !inner.has("tie_word_embeddings"))
     config->tied_embeddings = fields.flag_or("tie_word_embeddings", false);
   read_checkpoint_format(inner, config);
-  // What the decoder states counts.
-  for (const char* key : {"vocab_size", "hidden_size"}) fields.count_or(key, kMaxVocab, 0);
   read_vision_tower(fields, config);
   read_audio_tower(fields, config);
+  for (const std::string& key : inner.names()) fields.has(key);  // what the decoder states counts
+  for (const char* key : {"vocab_size", "hidden_size"}) fields.has(key);
   fields.take_problems(inner);
   note_unread(inner, config);
 }

@@ -52,7 +52,8 @@ enum class Activation { kGelu, kGeluTanh, kRelu, kSilu, kTanh };
 enum class Head {
   kNone,           // the hidden states are the output
   kPooler,         // also: dense + tanh of the first token
-  kSequence,       // class logits of the first token: dense + activation + classifier
+  kSequence,       // class logits of the first token: dense + activation + classifier; of
+                   // decoders, of the last token: one matrix
   kToken,          // class logits of every token
   kQuestion,       // start and end logits of every token
   kMaskedLm,       // vocabulary logits of every token through a transform
@@ -225,8 +226,9 @@ struct ModelConfig {
   std::vector<double> exits;
   // Of layers with a window, one in this many, the first included, sees all tokens; 0: no windows.
   std::int64_t all_tokens_every = 0;
-  bool shared_layers = false;  // one set of weights for all blocks (ALBERT)
-  std::int64_t adapters = 0;   // parameters of low-rank matrices that are stored beside the others
+  bool shared_layers = false;      // one set of weights for all blocks (ALBERT)
+  std::int64_t experts_every = 0;  // the last of as many layers has experts; 0: none has
+  std::int64_t adapters = 0;  // parameters of low-rank matrices that are stored beside the others
   DisentangledConfig disentangled;
 
   // Decoders.
@@ -276,6 +278,11 @@ struct ModelConfig {
   std::string onnx_file;
   std::map<std::string, std::int64_t> dimensions;  // sizes of what the file leaves open
 };
+
+// A decoder that gives a text a score or a class and generates no tokens (rerankers).
+inline bool scores_texts(const ModelConfig& config) {
+  return config.family == Family::kDecoder && config.head == Head::kSequence;
+}
 
 // Reads one config.json. `name` is what the network is called in reports, `file` stands in
 // messages. UserError lists everything that is wrong with it: syntax, unsupported architecture,

@@ -1,6 +1,10 @@
 // config.json of decoders without experts whose layers differ, or whose norms stand elsewhere.
-#include <algorithm>
+#include <fmt/format.h>
 
+#include <algorithm>
+#include <map>
+
+#include "workloads/import/hf/architecture.hpp"
 #include "workloads/import/hf/parts_reader.hpp"
 
 namespace foretell {
@@ -232,6 +236,21 @@ void read_nemotron_nas(JsonFields& fields, ModelConfig* config) {
   reader.read_rotation();
 }
 
+// MiniCPM-V: the decoder beside its tower is that of its version.
+void read_minicpmv(JsonFields& fields, ModelConfig* config) {
+  constexpr std::string_view kKey = "version";
+  static const std::map<std::string, std::string> kDecoders = {
+      {"2.5", "llama_in_parts"}, {"2.6", "qwen2_in_parts"}, {"4.5", "qwen3_vl"}};
+  const std::string version =
+      fields.is_text(kKey) ? fields.text(kKey) : fmt::format("{:.1f}", fields.number_or(kKey, 2.6));
+  const auto found = kDecoders.find(version);
+  if (found == kDecoders.end()) {
+    return fields.problem(kKey, "the decoder of MiniCPM-V " + version +
+                                    " is not known; those of 2.5, 2.6 and 4.5 are");
+  }
+  type_of(load_architecture(file_of_architecture(found->second))).read(fields, config);
+}
+
 }  // namespace
 
 std::vector<ModelType> dense_network_types() {
@@ -240,6 +259,7 @@ std::vector<ModelType> dense_network_types() {
       {"gemma4", "Gemma4", {}, read_gemma4, true},
       {"gemma3n", "Gemma3n", {}, read_gemma3n, true},
       {"mllama", "Mllama", {}, read_mllama, false},
+      {"minicpmv", "MiniCPMV", {}, read_minicpmv, false},
       {"nemotron-nas", "DeciLM", {}, read_nemotron_nas, false},
   };
 }

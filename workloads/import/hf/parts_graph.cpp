@@ -352,7 +352,8 @@ class PartsBuilder {
 
   TensorId head(TensorId x) {
     block_.enter("decoder");
-    if (binding_.phase == Phase::kPrefill && binding_.seq_len > 1)
+    const bool scores = config_.head == Head::kSequence;
+    if ((scores || binding_.phase == Phase::kPrefill) && binding_.seq_len > 1)
       x = block_.last_token(x, binding_.seq_len);
     if (parts_.streams > 1) {
       const Shape wide = block_.shape(x);
@@ -364,6 +365,7 @@ class PartsBuilder {
     if (parts_.layers.back().form != LayerForm::kLastNorm) x = context_.norm("norm", x);
     if (config_.embedding != config_.hidden)
       x = context_.linear("projection", x, config_.embedding, false, true);
+    if (scores) return context_.linear("score", x, config_.labels, false, true);
     if (binding_.phase == Phase::kForward && config_.head == Head::kNone) return x;
     return binding_.gather_logits ? block_.all_columns("logits", logits(x)) : logits(x);
   }

@@ -3,9 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <string>
 #include <vector>
 
+#include "workloads/import/hf/image_prompt.hpp"
 #include "workloads/import/hf/network_facts.hpp"
 #include "workloads/import/hf/testing/flops_of_phases.hpp"
 #include "workloads/import/workload.hpp"
@@ -135,10 +138,54 @@ const RecentNetwork kQwen3Next{79.67, R"({"model_type": "qwen3_next", "decoder_s
   "partial_rotary_factor": 0.25, "shared_expert_intermediate_size": 512, "tie_word_embeddings":
   false, "vocab_size": 151936})"};
 
+// Experts beside a tower whose patches learned queries read.
+const RecentNetwork kAria{25.31, R"({"model_type": "aria", "projector_patch_to_query_dict": {"1225":
+  128, "4900": 256}, "text_config": {"model_type": "aria_text", "hidden_size": 2560,
+  "intermediate_size": 1664, "max_position_embeddings": 65536, "moe_num_experts": 64,
+  "moe_num_shared_experts": 2, "moe_topk": 6, "num_attention_heads": 20, "num_hidden_layers": 28,
+  "num_key_value_heads": 20, "vocab_size": 100352}, "vision_config": {"model_type":
+  "idefics3_vision", "hidden_size": 1152, "intermediate_size": 4304, "num_attention_heads": 16,
+  "num_hidden_layers": 27, "patch_size": 14, "image_size": 980}})"};
+
+// Without the convolutions that make tokens of images.
+const RecentNetwork kChameleon{7.04, R"({"model_type": "chameleon", "hidden_act": "silu",
+  "hidden_size": 4096, "intermediate_size": 11008, "max_position_embeddings": 4096,
+  "num_attention_heads": 32, "num_hidden_layers": 32, "num_key_value_heads": 32, "swin_norm": false,
+  "tie_word_embeddings": false, "vocab_size": 65536})"};
+
+const RecentNetwork kFuyu{9.408, R"({"model_type": "fuyu", "hidden_act": "relu2", "hidden_size":
+  4096, "image_size": 300, "intermediate_size": 16384, "max_position_embeddings": 16384,
+  "num_attention_heads": 64, "num_channels": 3, "num_hidden_layers": 36, "partial_rotary_factor":
+  0.5, "patch_size": 30, "qk_layernorm": true, "tie_word_embeddings": false, "vocab_size":
+  262144})"};
+
+const RecentNetwork kMiniCpmV26{8.099, R"({"architectures": ["MiniCPMV"], "model_type": "minicpmv",
+  "version": 2.6, "hidden_size": 3584, "intermediate_size": 18944, "num_attention_heads": 28,
+  "num_hidden_layers": 28, "num_key_value_heads": 4, "vocab_size": 151666,
+  "max_position_embeddings": 32768, "query_num": 64, "image_size": 448, "drop_vision_last_layer":
+  false, "hidden_act": "silu", "vision_config": {"model_type": "siglip", "hidden_size": 1152,
+  "image_size": 980, "intermediate_size": 4304, "num_attention_heads": 16, "num_hidden_layers": 27,
+  "patch_size": 14}})"};
+
+const RecentNetwork kMiniCpmV45{8.695, R"({"architectures": ["MiniCPMV"], "model_type": "minicpmv",
+  "version": 4.5, "hidden_size": 4096, "head_dim": 128, "intermediate_size": 12288,
+  "num_attention_heads": 32, "num_hidden_layers": 36, "num_key_value_heads": 8, "vocab_size":
+  151748, "max_position_embeddings": 40960, "query_num": 64, "image_size": 448, "hidden_act":
+  "silu", "vision_config": {"model_type": "siglip_vision_model", "hidden_size": 1152, "image_size":
+  980, "intermediate_size": 4304, "num_attention_heads": 16, "num_hidden_layers": 27, "patch_size":
+  14}})"};
+
+// Skywork-Reward: Llama 3.1 8B with a score in place of the logits.
+const RecentNetwork kReward{7.505, R"({"architectures": ["LlamaForSequenceClassification"],
+  "model_type": "llama", "hidden_act": "silu", "hidden_size": 4096, "intermediate_size": 14336,
+  "max_position_embeddings": 131072, "num_attention_heads": 32, "num_hidden_layers": 32,
+  "num_key_value_heads": 8, "vocab_size": 128256, "num_labels": 1})"};
+
 const std::vector<RecentNetwork>& recent_networks() {
   static const std::vector<RecentNetwork> kAll = {
-      kGrok2,     kLlamaGuard, kHunyuanLarge, kQwen2Audio, kVoxtral,      kDotsOcr,  kPaddleOcr,
-      kLfmVision, kColPali,    kGraniteSmall, kGlmVision,  kNemotronNano, kQwen3Next};
+      kGrok2,     kLlamaGuard, kHunyuanLarge, kQwen2Audio, kVoxtral,      kDotsOcr,   kPaddleOcr,
+      kLfmVision, kColPali,    kGraniteSmall, kGlmVision,  kNemotronNano, kQwen3Next, kAria,
+      kChameleon, kFuyu,       kMiniCpmV26,   kMiniCpmV45, kReward};
   return kAll;
 }
 
@@ -149,6 +196,98 @@ TEST(RecentNetworks, HaveTheirParametersAndRunInEveryPhase) {
     EXPECT_NEAR(billions, row.billions, 0.005 * row.billions) << row.config;
     const FlopsOfPhases flops = flops_of_phases(config);
     EXPECT_LT(flops.token * 50, flops.prompt) << row.config;
+  }
+}
+
+double parameters_of(const Graph& graph) {
+  double sum = 0;
+  for (const Tensor& tensor : graph.tensors()) {
+    if (tensor.kind == TensorKind::kWeight) sum += static_cast<double>(element_count(tensor.shape));
+  }
+  return sum;
+}
+
+// nomic-embed-text-v2-moe: 475M parameters (arXiv 2502.07972, section 3).
+TEST(RecentNetworks, EncodersHaveExperts) {
+  const ModelConfig config = recent_network(R"({"architectures": ["NomicBertModel"],
+    "model_type": "nomic_bert", "activation_function": "gelu", "n_embd": 768, "n_head": 12,
+    "n_inner": 3072, "n_layer": 12, "n_positions": 2048, "vocab_size": 250048, "num_experts": 8,
+    "moe_top_k": 2, "moe_every_n_layers": 2, "mlp_fc1_bias": true, "mlp_fc2_bias": true,
+    "qkv_proj_bias": true, "type_vocab_size": 1})");
+  Binding binding;
+  binding.seq_len = 512;
+  const Graph graph = build_graph(config, binding);
+  EXPECT_NEAR(parameters_of(graph) / 1e6, 475.3, 0.005 * 475.3);
+  std::int64_t with_experts = 0;
+  for (const Op& op : graph.ops()) with_experts += op.kind == "Experts" ? 1 : 0;
+  EXPECT_EQ(with_experts, 6);
+}
+
+// A patch is a token of Fuyu; MiniCPM-V and Aria make as many of an image as they have queries.
+TEST(RecentNetworks, ImagesBecomeTokens) {
+  const auto tower = [](const RecentNetwork& row) {
+    return recent_network(row.config).parts_of_decoder.tower;
+  };
+  EXPECT_EQ(patched_image(tower(kFuyu), 300, 600).tokens, 10 * 20);
+  EXPECT_EQ(patched_image(tower(kMiniCpmV26), 448, 448).tokens, 64);
+  EXPECT_EQ(patched_image(tower(kAria), 980, 980).tokens, 256);
+  EXPECT_EQ(patched_image(tower(kAria), 980, 980).patches(), 4900);
+  for (const RecentNetwork* row : {&kFuyu, &kMiniCpmV26, &kMiniCpmV45, &kAria}) {
+    const ModelConfig config = recent_network(row->config);
+    const TowerPart& part = config.parts_of_decoder.tower;
+    const std::int64_t side = part.side > 0 ? part.side : 300;
+    const PatchedImage image = patched_image(part, side, side);
+    const Graph graph = build_image_tower(config, 3, image, 1);
+    EXPECT_EQ(graph.tensor(graph.outputs().back()).shape, (Shape{3, image.tokens, config.hidden}));
+    // Tables of places are there for the largest image; those of slices are smaller.
+    const double unread = static_cast<double>(
+        part.hidden * std::max<std::int64_t>(0, part.positions - image.patches()));
+    const auto whole = static_cast<double>(parameters_of(part));
+    EXPECT_NEAR(parameters_of(graph) + unread, whole, 0.001 * whole) << row->config;
+  }
+}
+
+TEST(RecentNetworks, RerankersScoreTheLastToken) {
+  const ModelConfig whole = recent_network(R"({"architectures": ["Qwen3ForSequenceClassification"],
+    "model_type": "qwen3_moe", "hidden_act": "silu", "hidden_size": 64, "intermediate_size": 128,
+    "moe_intermediate_size": 32, "num_experts": 8, "num_experts_per_tok": 2,
+    "max_position_embeddings": 4096, "num_attention_heads": 4, "head_dim": 16, "num_hidden_layers":
+    2, "num_key_value_heads": 2, "vocab_size": 1000, "num_labels": 3})");
+  for (const ModelConfig& config : {whole, recent_network(kReward.config)}) {
+    Binding binding;
+    binding.batch = 2;
+    binding.seq_len = 16;
+    const Graph graph = build_graph(config, binding);
+    const Shape scores = graph.tensor(graph.outputs().back()).shape;
+    EXPECT_EQ(element_count(scores), 2 * config.labels);
+    EXPECT_TRUE(scores_texts(config));
+  }
+}
+
+// modeling_nemotron.py, modeling_arcee.py, modeling_apertus.py and modeling_hunyuan_v1_dense.py of
+// transformers: attention_bias is that of all four projections; the networks of the last two never
+// have a bias.
+TEST(RecentNetworks, AttentionBiasIsThatOfTheOutputToo) {
+  const auto parameters = [](const std::string& type, const std::string& key) {
+    return facts_of(recent_network(R"({"model_type": ")" + type + R"(", "hidden_size": 64,
+      "intermediate_size": 256, "num_attention_heads": 4, "head_dim": 32, "num_hidden_layers": 2,
+      "num_key_value_heads": 2, "vocab_size": 1000, "max_position_embeddings": 512, ")" +
+                                   key + R"(": true})"),
+                    find_precision("bf16"))
+        .parameters;
+  };
+  for (const char* type :
+       {"nemotron", "arcee", "apertus", "hunyuan_v1_dense", "smollm3", "gemma"}) {
+    const double without = parameters(type, "use_cache");
+    EXPECT_DOUBLE_EQ(parameters(type, "attention_bias") - without, 2 * (4 * 32 + 2 * 2 * 32 + 64))
+        << type;
+    const double of_network = parameters(type, "mlp_bias") - without;
+    const std::string name = type;
+    if (name == "nemotron" || name == "arcee") {
+      EXPECT_DOUBLE_EQ(of_network, 2 * (256 + 64)) << type;
+    } else if (name == "apertus" || name == "hunyuan_v1_dense") {
+      EXPECT_DOUBLE_EQ(of_network, 0) << type;
+    }
   }
 }
 

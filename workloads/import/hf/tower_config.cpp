@@ -49,8 +49,9 @@ bool is_any(const std::string& name, const std::vector<std::string_view>& words)
 }
 
 // Networks whose images, or the tiles that larger ones are cut into, all have one size.
-const std::vector<std::string_view> kFixedSizes = {"llava",      "internvl", "paligemma", "gemma3",
-                                                   "aya_vision", "idefics3", "smolvlm",   "llama4"};
+const std::vector<std::string_view> kFixedSizes = {"llava",   "internvl",   "paligemma",
+                                                   "gemma3",  "aya_vision", "idefics3",
+                                                   "smolvlm", "llama4",     "aria"};
 
 // Two matrices with a function between.
 std::vector<ProjectorStep> two_layers(std::int64_t in, std::int64_t between, std::int64_t out,
@@ -58,12 +59,33 @@ std::vector<ProjectorStep> two_layers(std::int64_t in, std::int64_t between, std
   return {{in, between, bias, false}, {between, out, bias, false}};
 }
 
+// Of Aria, for the largest of the numbers of patches that it knows; images of 980 pixels have it.
+std::int64_t most_queries(JsonFields& around) {
+  if (!around.has("projector_patch_to_query_dict")) return 256;
+  std::int64_t most = 1;
+  JsonFields queries = around.inside("projector_patch_to_query_dict");
+  for (const std::string& patches : queries.names())
+    most = std::max(most, queries.size(patches, kMaxPositions));
+  around.take_problems(queries);
+  return most;
+}
+
 // By the kind of the tower, or of the network around it.
 void read_projector(JsonFields& vision, JsonFields& around, const std::string& type,
                     std::int64_t hidden, TowerPart* tower) {
   const std::int64_t merged = tower->hidden * tower->merge * tower->merge;
   const std::string network = around.text_or("model_type", "");
-  if (network == "paligemma" || type == "gemma4_vision" || network == "gemma3") {
+  if (network == "minicpmv") {
+    constexpr std::int64_t kHead = 128;  // columns, in all versions
+    if (hidden % kHead != 0)
+      around.problem("hidden_size", "must be a multiple of 128, the columns of a resampler's head");
+    tower->resampler = {around.size_or("query_num", kMaxPositions, 64), hidden,
+                        hidden % kHead == 0 ? hidden / kHead : 1, false};
+    tower->projector = {{hidden, hidden, false, false}};
+  } else if (network == "aria") {
+    tower->resampler = {most_queries(around), tower->hidden, tower->heads, true};
+    tower->projector = two_layers(tower->hidden, hidden, hidden, false);
+  } else if (network == "paligemma" || type == "gemma4_vision" || network == "gemma3") {
     tower->pool = std::exchange(tower->merge, 1);  // neighbours are averaged before the projection
     tower->projector = {{tower->hidden, hidden, network == "paligemma", false}};
   } else if (network == "aya_vision") {
@@ -163,10 +185,31 @@ void read_step3_tower(JsonFields& fields, JsonFields& vision, ModelConfig* confi
   config->parts_of_decoder.tower = tower;
 }
 
+// Fuyu: patches become tokens by one matrix, without a transformer.
+void read_patch_matrix(JsonFields& fields, ModelConfig* config) {
+  TowerPart& tower = config->parts_of_decoder.tower;
+  tower.name = "matrix of patches";
+  tower.hidden = tower.attention_width = config->hidden;
+  tower.patch = fields.size_or("patch_size", kMaxPixels, 30);
+  tower.patch_elements = tower.patch * tower.patch * fields.size_or("num_channels", 64, 3);
+}
+
+std::int64_t parameters_of(const ResamplerPart& part, std::int64_t patch_width) {
+  if (part.queries == 0) return 0;
+  const std::int64_t square = part.width * part.width;
+  constexpr std::int64_t kNorms = 4;  // biases included: of queries and of the result
+  const std::int64_t patches = part.width == patch_width ? 0 : part.width * (patch_width + 2);
+  const std::int64_t attention = 4 * (square + part.width) + (part.twice ? 4 * square : 0);
+  return part.width * (part.queries + kNorms + (part.twice ? 1 : 0)) + patches + attention;
+}
+
 }  // namespace
 
 void read_vision_tower(JsonFields& fields, ModelConfig* config) {
-  if (config->parts_of_decoder.empty() || !fields.is_object("vision_config")) return;
+  if (config->parts_of_decoder.empty()) return;
+  const std::string network = fields.text_or("model_type", "");
+  if (network == "fuyu") return read_patch_matrix(fields, config);
+  if (!fields.is_object("vision_config")) return;
   JsonFields vision = fields.inside("vision_config");
   if (vision.text_or("model_type", "") == "step3_vision_encoder") {
     read_step3_tower(fields, vision, config);
@@ -223,7 +266,11 @@ void read_vision_tower(JsonFields& fields, ModelConfig* config) {
                                 : vision.size("image_size", kMaxPixels);
   if (tower.positions == 0 && !rotates && side > 0)
     tower.positions = (side / tower.patch) * (side / tower.patch);
-  if (is_any(fields.text_or("model_type", ""), kFixedSizes)) tower.side = side;
+  if (is_any(network, kFixedSizes)) tower.side = side;
+  if (network == "minicpmv") {  // of the slices that images are cut into
+    tower.side = fields.size_or("image_size", kMaxPixels, 448);
+    if (fields.flag_or("drop_vision_last_layer", false)) --tower.layers;
+  }
   if (type == "paddleocr_vl") {
     constexpr std::int64_t kPacked = 32768;  // places of a second table, that texts of images have
     constexpr std::int64_t kSides = 4;       // and a block of attention and two matrices at the end
@@ -296,7 +343,8 @@ std::int64_t parameters_of(const TowerPart& tower) {
   for (const ProjectorStep& step : tower.projector)
     projector += (step.gated ? 2 : 1) * step.in * step.out + (step.bias ? step.out : 0);
   return tower.layers * layer + tower.hidden * (tower.patch_elements + 1 + tower.positions) +
-         tower.projectors * projector + tower.other_parameters;
+         tower.projectors * projector + parameters_of(tower.resampler, tower.hidden) +
+         tower.other_parameters;
 }
 
 }  // namespace foretell

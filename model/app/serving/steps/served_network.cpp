@@ -5,7 +5,7 @@
 namespace foretell {
 
 void check_served(const ModelConfig& model) {
-  if (model.family == Family::kDecoder) return;
+  if (model.family == Family::kDecoder && !scores_texts(model)) return;
   if (model.family == Family::kEncoderDecoder) {
     throw UserError(model.name +
                     ": has an encoder and a decoder, and only decoders are served token by token; "
