@@ -10,6 +10,7 @@
 namespace foretell {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -69,7 +70,10 @@ TEST(NomicBert, WhatIsNotDescribedIsRefused) {
     }
     return std::string("no error");
   };
-  EXPECT_THAT(message(R"(, "num_experts": 8)"), HasSubstr("num_experts"));
+  EXPECT_THAT(message(R"(, "num_experts": 8, "moe_every_n_layers": 2)"),
+              AllOf(HasSubstr("moe_top_k"), HasSubstr("activation_function")));
+  EXPECT_THAT(message(R"(, "num_experts": 8, "moe_every_n_layers": 2, "moe_top_k": 9)"),
+              HasSubstr("more than the experts"));
   EXPECT_THAT(message(R"(, "use_rms_norm": true)"), HasSubstr("use_rms_norm"));
 }
 

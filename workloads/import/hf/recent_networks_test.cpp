@@ -175,6 +175,18 @@ const RecentNetwork kMiniCpmV45{8.695, R"({"architectures": ["MiniCPMV"], "model
   980, "intermediate_size": 4304, "num_attention_heads": 16, "num_hidden_layers": 27, "patch_size":
   14}})"};
 
+const RecentNetwork kDeepseekOcr{3.336, R"({"architectures": ["DeepseekOCRForCausalLM"],
+  "model_type": "deepseek_vl_v2", "language_config": {"model_type": "deepseek_v2",
+  "first_k_dense_replace": 1, "hidden_size": 1280, "intermediate_size": 6848, "kv_lora_rank": null,
+  "max_position_embeddings": 8192, "moe_intermediate_size": 896, "n_routed_experts": 64,
+  "n_shared_experts": 2, "num_attention_heads": 10, "num_experts_per_tok": 6, "num_hidden_layers":
+  12, "num_key_value_heads": 10, "qk_nope_head_dim": 0, "topk_method": "greedy", "use_mla": false,
+  "v_head_dim": 0, "vocab_size": 129280}, "projector_config": {"input_dim": 2048, "n_embed": 1280,
+  "projector_type": "linear"}, "vision_config": {"image_size": 1024, "model_name": "deeplip_b_l",
+  "model_type": "vision", "width": {"clip-l-14-224": {"heads": 16, "image_size": 224, "layers": 24,
+  "patch_size": 14, "width": 1024}, "sam_vit_b": {"downsample_channels": [512, 1024],
+  "global_attn_indexes": [2, 5, 8, 11], "heads": 12, "layers": 12, "width": 768}}}})"};
+
 // Skywork-Reward: Llama 3.1 8B with a score in place of the logits.
 const RecentNetwork kReward{7.505, R"({"architectures": ["LlamaForSequenceClassification"],
   "model_type": "llama", "hidden_act": "silu", "hidden_size": 4096, "intermediate_size": 14336,
@@ -183,9 +195,9 @@ const RecentNetwork kReward{7.505, R"({"architectures": ["LlamaForSequenceClassi
 
 const std::vector<RecentNetwork>& recent_networks() {
   static const std::vector<RecentNetwork> kAll = {
-      kGrok2,     kLlamaGuard, kHunyuanLarge, kQwen2Audio, kVoxtral,      kDotsOcr,   kPaddleOcr,
-      kLfmVision, kColPali,    kGraniteSmall, kGlmVision,  kNemotronNano, kQwen3Next, kAria,
-      kChameleon, kFuyu,       kMiniCpmV26,   kMiniCpmV45, kReward};
+      kGrok2,     kLlamaGuard, kHunyuanLarge, kQwen2Audio, kVoxtral,      kDotsOcr,    kPaddleOcr,
+      kLfmVision, kColPali,    kGraniteSmall, kGlmVision,  kNemotronNano, kQwen3Next,  kAria,
+      kChameleon, kFuyu,       kMiniCpmV26,   kMiniCpmV45, kReward,       kDeepseekOcr};
   return kAll;
 }
 
@@ -302,6 +314,8 @@ TEST(RecentNetworks, WhatIsLeftOutIsSaid) {
   EXPECT_THAT(recent_network(kVoxtral.config).notes, Contains(HasSubstr("calls read text alone")));
   EXPECT_THAT(recent_network(kVoxtral.config).parts_of_decoder.tower.unreadable,
               HasSubstr("reads sounds"));
+  EXPECT_THAT(recent_network(kDeepseekOcr.config).parts_of_decoder.tower.unreadable,
+              HasSubstr("one after the other"));
 }
 
 }  // namespace

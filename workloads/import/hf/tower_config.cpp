@@ -185,6 +185,42 @@ void read_step3_tower(JsonFields& fields, JsonFields& vision, ModelConfig* confi
   config->parts_of_decoder.tower = tower;
 }
 
+// DeepSeek-OCR: one tower reads an image in windows, convolutions make its map smaller, and a
+// second tower reads what they leave.
+void read_towers_in_a_row(JsonFields& fields, JsonFields& vision, ModelConfig* config) {
+  TowerPart tower;
+  tower.name = "vision tower";
+  tower.unreadable =
+      "its towers read an image one after the other, with windows and convolutions, which are left "
+      "out: only calls of text can be predicted";
+  JsonFields towers = vision.inside("width");
+  for (const std::string& name : towers.names()) {
+    JsonFields part = towers.inside(name);
+    const std::int64_t width = part.size("width", kMaxWidth);
+    const std::int64_t layers = part.size("layers", kMaxLayers);
+    const std::int64_t patch = part.size_or("patch_size", kMaxPixels, 16);
+    const std::int64_t side =
+        part.size_or("image_size", kMaxPixels, vision.size_or("image_size", kMaxPixels, 1024));
+    const std::int64_t along = std::max<std::int64_t>(1, side / patch);
+    constexpr std::int64_t kChannels = 3;
+    constexpr std::int64_t kTaps = 9;  // of a convolution of 3 x 3
+    std::int64_t channels = 256;       // of the first of them
+    tower.other_parameters += layers * (12 * width * width + 13 * width) +
+                              width * (patch * patch * kChannels + along * along);
+    if (part.has("downsample_channels")) {
+      tower.other_parameters += channels * (width + kTaps * channels);
+      for (const std::int64_t next : part.sizes("downsample_channels", kMaxWidth))
+        tower.other_parameters += kTaps * std::exchange(channels, next) * next;
+    }
+    towers.take_problems(part);
+  }
+  JsonFields projector = fields.part("projector_config");
+  tower.projector = {
+      {projector.size_or("input_dim", kMaxWidth, 2048), config->hidden, true, false}};
+  vision.take_problems(towers);
+  config->parts_of_decoder.tower = tower;
+}
+
 // Fuyu: patches become tokens by one matrix, without a transformer.
 void read_patch_matrix(JsonFields& fields, ModelConfig* config) {
   TowerPart& tower = config->parts_of_decoder.tower;
@@ -213,6 +249,11 @@ void read_vision_tower(JsonFields& fields, ModelConfig* config) {
   JsonFields vision = fields.inside("vision_config");
   if (vision.text_or("model_type", "") == "step3_vision_encoder") {
     read_step3_tower(fields, vision, config);
+    fields.take_problems(vision);
+    return;
+  }
+  if (vision.is_object("width")) {
+    read_towers_in_a_row(fields, vision, config);
     fields.take_problems(vision);
     return;
   }
