@@ -1,7 +1,5 @@
 #include "calib/fit/factors_yaml.hpp"
 
-#include <fmt/format.h>
-
 #include <map>
 #include <tuple>
 

@@ -5,7 +5,6 @@
 #include <limits>
 #include <set>
 #include <tuple>
-#include <utility>
 
 #include "calib/fit/pooled_values.hpp"
 #include "model/config/unit_text.hpp"

@@ -9,7 +9,6 @@
 
 #include "calib/fit/plan.hpp"
 #include "model/base/errors.hpp"
-#include "model/base/text.hpp"
 #include "model/config/document.hpp"
 
 namespace foretell {

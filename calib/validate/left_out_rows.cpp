@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
-
 #include "model/base/errors.hpp"
 #include "model/base/number_text.hpp"
 #include "model/base/text.hpp"

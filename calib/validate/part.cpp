@@ -8,7 +8,6 @@
 
 #include "model/base/errors.hpp"
 #include "model/base/hash.hpp"
-#include "model/base/text.hpp"
 #include "reports/record/csv.hpp"
 
 namespace foretell {

@@ -70,7 +70,7 @@ struct EngineGraphs {
 
 // Time of the processor per step. With `overlap` it runs beside the GPU, and a step takes the
 // longer of the two.
-struct EngineHost {
+struct HostTimes {
   Seconds per_step;
   Seconds per_sequence;      // in the step
   Seconds per_request;       // from its arrival until it can be scheduled
@@ -81,9 +81,12 @@ struct EngineHost {
   // first called.
   Seconds first_prompt;  // besides, of the first step with a prompt
   Seconds first_piece;   // … with a later piece of a prompt that reads latents, by other kernels
-  std::string first_on;  // architecture of the devices where it is so; "": of all
-  std::string cold;      // yes | no; "": no
-  std::string overlap;   // yes | no
+};
+
+struct EngineHost : HostTimes {
+  std::string first_on;         // architecture of the devices where it is so; "": of all
+  std::string cold;             // yes | no; "": no
+  std::string overlap;          // yes | no
   std::string prefill_overlap;  // the same of workers that compute prompts alone; "": as `overlap`
   int stream_interval = 1;      // tokens that are sent to the client together
   std::string first_token;      // at-once | with-group: when the first of them is sent; "": the

@@ -3,7 +3,6 @@
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
-#include <cstring>
 #include <deque>
 #include <filesystem>
 #include <string>

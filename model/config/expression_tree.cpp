@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <cctype>
-#include <initializer_list>
 #include <utility>
 
 #include "model/base/errors.hpp"

@@ -4,7 +4,6 @@
 
 #include "hw/spec/gpu/kernel_library.hpp"
 #include "model/base/errors.hpp"
-#include "model/base/text.hpp"
 
 namespace foretell {
 namespace {

@@ -1,6 +1,5 @@
 #include "model/predict/cpu_call.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include "model/mapping/cpu/map_graph.hpp"

@@ -1,7 +1,5 @@
 #include "model/predict/gemm_rows.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>

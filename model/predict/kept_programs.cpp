@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <tuple>
-#include <utility>
 
 #include "model/mapping/neuron/map_graph.hpp"
 #include "model/mapping/shared/same_graph.hpp"

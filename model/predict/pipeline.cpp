@@ -116,17 +116,6 @@ double share_leaving(const StageLayout& layout, int of_node) {
   return handed == 0 ? 0 : static_cast<double>(leaving) / handed;
 }
 
-PipelinePass run_pipeline(const Pipeline& pipeline, const NeuronSystemSpec& system,
-                          const NeuronFactors& factors,
-                          const std::function<Graph(const LayerRange&)>& graph_of,
-                          const std::function<Metrics(const Graph&)>& run) {
-  const Handover handover = [&](Bytes bytes) { return handover_time(system, factors, bytes); };
-  const StageGraph shared = [&](const LayerRange& layers) {
-    return std::make_shared<const Graph>(graph_of(layers));
-  };
-  return run_pipeline(pipeline, handover, shared, run);
-}
-
 PipelinePass run_pipeline(const Pipeline& pipeline, const Handover& handover,
                           const StageGraph& graph_of,
                           const std::function<Metrics(const Graph&)>& run) {

@@ -45,14 +45,9 @@ struct PipelinePass {
 // How long the next stage waits for activations of this many bytes from a device before it.
 using Handover = std::function<Seconds(Bytes)>;
 
+using StageGraph = std::function<std::shared_ptr<const Graph>(const LayerRange&)>;
 // One pass of a batch. `graph_of` builds the graph of a stage, `run` executes it; equal stages are
 // executed once.
-PipelinePass run_pipeline(const Pipeline& pipeline, const NeuronSystemSpec& system,
-                          const NeuronFactors& factors,
-                          const std::function<Graph(const LayerRange&)>& graph_of,
-                          const std::function<Metrics(const Graph&)>& run);
-
-using StageGraph = std::function<std::shared_ptr<const Graph>(const LayerRange&)>;
 PipelinePass run_pipeline(const Pipeline& pipeline, const Handover& handover,
                           const StageGraph& graph_of,
                           const std::function<Metrics(const Graph&)>& run);

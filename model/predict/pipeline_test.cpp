@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
+#include <utility>
+
 #include "calib/fitted/neuron/neuron_factors.hpp"
 #include "model/testing/neuron_exemplar.hpp"
 
@@ -57,7 +60,7 @@ struct Fake {
       Graph graph("stage");
       const TensorId x = graph.add_input("hidden_states", {1, 1, 48'000}, DType::kBf16);
       graph.mark_output(graph.add_op("relu", "Relu", {x}));  // 96 kB: 1 us on a link of 96 GB/s
-      return graph;
+      return std::make_shared<const Graph>(std::move(graph));
     };
     const auto run = [&](const Graph&) {
       ++executed;
@@ -70,7 +73,8 @@ struct Fake {
       metrics.operators.push_back(op);
       return metrics;
     };
-    return run_pipeline(pipeline, system, {}, graph_of, run);
+    const auto handover = [&](Bytes bytes) { return handover_time(system, {}, bytes); };
+    return run_pipeline(pipeline, handover, graph_of, run);
   }
 };
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "calib/fitted/gpu/gpu_factor_tables.hpp"
 #include "hw/spec/cpu/cpu_catalog.hpp"

@@ -55,8 +55,8 @@ TEST(FrontEndLaws, TheTokenizerTakesOneRequestAfterAnother) {
   constexpr double kToken = 1e-5;
   constexpr double kStep = 1e-4;
   WorkerRules rules = wide_rules(100'000);
-  rules.host_per_prompt_token = Seconds(kToken);
-  rules.host_per_request = Seconds(0.5);
+  rules.host.per_prompt_token = Seconds(kToken);
+  rules.host.per_request = Seconds(0.5);
   const ServiceResult result = serve_clients(4, 4, always(1000), always(1), rules, kStep);
   ASSERT_EQ(result.requests.size(), 4U);
   for (std::size_t i = 0; i < result.requests.size(); ++i) {
@@ -68,7 +68,7 @@ TEST(FrontEndLaws, TheTokenizerTakesOneRequestAfterAnother) {
 // Requests that are there from the beginning are tokens already.
 TEST(FrontEndLaws, OfflineRequestsNeedNoTokenizer) {
   WorkerRules rules = wide_rules(100'000);
-  rules.host_per_prompt_token = Seconds(1e-3);
+  rules.host.per_prompt_token = Seconds(1e-3);
   Load load;
   load.offline = true;
   load.requests = 8;
@@ -86,15 +86,15 @@ TEST(FrontEndLaws, OfflineRequestsNeedNoTokenizer) {
 // most for all of them.
 TEST(FrontEndLaws, ManyAnswersDelayARequest) {
   WorkerRules rules = wide_rules(100'000);
-  rules.host_per_request = Seconds(0.01);
-  rules.host_per_answer = Seconds(0.002);
+  rules.host.per_request = Seconds(0.01);
+  rules.host.per_answer = Seconds(0.002);
   const Distribution answers = Distribution::uniform(40, 60);
   const double alone =
       ttft_of(serve_clients(1, 20, always(100), answers, rules, 0.001)).mean.value();
   EXPECT_NEAR(alone, 0.011, 1e-6);
   const double among =
       ttft_of(serve_clients(16, 320, always(100), answers, rules, 0.001)).mean.value();
-  rules.host_per_answer = Seconds(0);
+  rules.host.per_answer = Seconds(0);
   const double without =
       ttft_of(serve_clients(16, 320, always(100), answers, rules, 0.001)).mean.value();
   EXPECT_GT(among, without + 0.25 * 15 * 0.002);
@@ -129,8 +129,8 @@ TEST(FrontEndLaws, AHostThatWorksAheadTakesNewRequestsAStepLater) {
 // when the first comes.
 TEST(FrontEndLaws, KernelsAreLoadedOnce) {
   WorkerRules rules = wide_rules(100);
-  rules.first_prompt = Seconds(3);
-  rules.first_piece = Seconds(7);
+  rules.host.first_prompt = Seconds(3);
+  rules.host.first_piece = Seconds(7);
   const ServiceResult whole = serve_clients(1, 3, always(64), always(4), rules, 0.001);
   EXPECT_NEAR(whole.requests[0].first_s, 3.001, 1e-6);
   EXPECT_NEAR(whole.requests[1].first_s, 0.001, 1e-6);

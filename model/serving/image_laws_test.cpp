@@ -84,7 +84,7 @@ TEST(ImageLaws, TheFirstTokenWaitsForThem) {
   EXPECT_EQ(none.images, 0);
   EXPECT_NEAR((images - text).value(), 4 * kImage, 1e-6);
   WorkerRules slow = image_rules(4, 200);
-  slow.host_per_launch = Seconds(0.05);  // longer than the device takes
+  slow.host.per_launch = Seconds(0.05);  // longer than the device takes
   const Seconds launched = ttft_of(serve_images(load, slow, some)).mean;
   EXPECT_NEAR((launched - text).value(), 0.05, 1e-6);
 }

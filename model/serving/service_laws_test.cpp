@@ -156,7 +156,7 @@ TEST(ServiceLaws, LaunchesBoundStepsWithoutAGraph) {
   const Load load = closed(1, 5, 64, 2);
   RecordingTimer timer(0.001, 0);
   WorkerRules rules = plain_rules(2048, 64, 1000);
-  rules.host_per_launch = Seconds(50e-6);  // 100 of them: 5 ms
+  rules.host.per_launch = Seconds(50e-6);  // 100 of them: 5 ms
   rules.graph_sizes = {1, 2, 4};
   const ServiceResult result = run_service(setup_of(load, rules, timer));
   EXPECT_NEAR(ttft_of(result).mean.value(), 0.005, 1e-6);  // a prompt: no graph
@@ -336,12 +336,12 @@ TEST(ServiceLaws, AClosedLoopKeepsItsClientsBusy) {
 TEST(ServiceLaws, HostTimeIsHiddenByOverlapAlone) {
   const Load load = closed(8, 80, 100, 50);
   WorkerRules rules = plain_rules(8192, 64, 4000);
-  rules.host_per_step = Seconds(0.004);
+  rules.host.per_step = Seconds(0.004);
   PlainTimer timer(0.01, 0);
   EXPECT_NEAR(tpot_of(run_service(setup_of(load, rules, timer))).mean.value(), 0.014, 1e-6);
   rules.overlap = true;
   EXPECT_NEAR(tpot_of(run_service(setup_of(load, rules, timer))).mean.value(), 0.01, 1e-6);
-  rules.host_per_step = Seconds(0.03);
+  rules.host.per_step = Seconds(0.03);
   EXPECT_NEAR(tpot_of(run_service(setup_of(load, rules, timer))).mean.value(), 0.03, 1e-6);
 }
 
@@ -424,7 +424,7 @@ TEST(ServiceLaws, AStepWaitsForTheStageThatIsTaken) {
 TEST(ServiceLaws, OneHostPreparesTheStepsOfAllBatches) {
   WorkerRules rules = plain_rules(2048, 8, 1000);
   rules.overlap = true;
-  rules.host_per_step = Seconds(0.008);
+  rules.host.per_step = Seconds(0.008);
   StagedTimer timer(0.01, 0, 2);
   const Load one = closed(1, 10, 10, 50);
   EXPECT_NEAR(tpot_of(run_service(setup_of(one, rules, timer))).mean.value(), 0.01, 1e-4);

@@ -280,11 +280,11 @@ void ServingWorker::accept(Sequence sequence, bool from_client) {
     const bool is_text = !state_.setup->load->offline;
     if (is_text) {
       tokenized_ = std::max(tokenized_, ready) +
-                   service_time(group_.rules.host_per_prompt_token * place->input);
+                   service_time(group_.rules.host.per_prompt_token * place->input);
       ready = tokenized_;
     }
-    ready += service_time(group_.rules.host_per_request +
-                          group_.rules.host_per_answer * static_cast<double>(running()));
+    ready += service_time(group_.rules.host.per_request +
+                          group_.rules.host.per_answer * static_cast<double>(running()));
   }
   arriving_.push_back({ready, place});
   if (arriving_.size() == 1) arrived_.notify(ready - sc_core::sc_time_stamp());

@@ -40,7 +40,7 @@ StepShape ServingWorker::shape_of(const StepPlan& plan, std::int64_t ghosts) con
 
 Seconds ServingWorker::host_time(const StepPlan& plan) const {
   const auto sequences = static_cast<double>(plan.decodes.size() + plan.chunks.size());
-  return group_.rules.host_per_step + group_.rules.host_per_sequence * sequences;
+  return group_.rules.host.per_step + group_.rules.host.per_sequence * sequences;
 }
 
 // Kernels of prompts are compiled and loaded when they are first called; those of a prompt that
@@ -48,10 +48,10 @@ Seconds ServingWorker::host_time(const StepPlan& plan) const {
 Seconds ServingWorker::first_use(const StepPlan& plan) {
   Seconds time;
   for (const PlannedChunk& chunk : plan.chunks) {
-    if (!had_prompt_) time += group_.rules.first_prompt;
+    if (!had_prompt_) time += group_.rules.host.first_prompt;
     had_prompt_ = true;
     if (chunk.context == 0 || had_piece_) continue;
-    time += group_.rules.first_piece;
+    time += group_.rules.host.first_piece;
     had_piece_ = true;
   }
   return time;
@@ -109,9 +109,9 @@ std::vector<StepTime> ServingWorker::times_of_stages(const std::vector<StepShape
     for (std::size_t stage = 0; stage < stages.size(); ++stage) {
       StepTime time = group_.timer->time(shapes[rank], static_cast<int>(stage));
       // Launched kernel by kernel, a step takes the longer of its launches and its kernels.
-      if (!graphed) time.total = std::max(time.total, group_.rules.host_per_launch * time.launches);
+      if (!graphed) time.total = std::max(time.total, group_.rules.host.per_launch * time.launches);
       const Seconds images =
-          std::max(time.images, group_.rules.host_per_launch * time.image_launches);
+          std::max(time.images, group_.rules.host.per_launch * time.image_launches);
       time.total += images;
       time.prompts += images;
       energy += time.energy;

@@ -72,14 +72,7 @@ WorkerRules rules_of(const EngineSpec& engine, const RuleChoices& choices, Bytes
   if (engine.limits.divided == "yes")
     rules.max_tokens = std::max<std::int64_t>(1, rules.max_tokens / choices.ranks);
   rules.mixed_graphs = engine.graphs.mixed == "yes";
-  rules.host_per_step = engine.host.per_step;
-  rules.host_per_sequence = engine.host.per_sequence;
-  rules.host_per_request = engine.host.per_request;
-  rules.host_per_answer = engine.host.per_answer;
-  rules.host_per_prompt_token = engine.host.per_prompt_token;
-  rules.host_per_launch = engine.host.per_launch;
-  rules.first_prompt = engine.host.first_prompt;
-  rules.first_piece = engine.host.first_piece;
+  rules.host = engine.host;
   rules.overlap = engine.host.overlap == "yes";
   rules.stream_interval = engine.host.stream_interval;
   rules.first_at_once = engine.host.first_token == "at-once";

@@ -37,14 +37,7 @@ struct WorkerRules {
   std::int64_t blocks = 0;                // of the KV cache
   std::vector<std::int64_t> graph_sizes;  // ascending
   bool mixed_graphs = false;
-  Seconds host_per_step;
-  Seconds host_per_sequence;
-  Seconds host_per_request;
-  Seconds host_per_answer;        // more of that for each answer that is made meanwhile
-  Seconds host_per_prompt_token;  // of its tokenizer, which takes one request after another
-  Seconds host_per_launch;        // of a step without a graph
-  Seconds first_prompt;           // besides, of the first step with a prompt
-  Seconds first_piece;            // … with a later piece of one
+  HostTimes host;
   bool overlap = true;
   std::int64_t stream_interval = 1;
   bool first_at_once = false;     // the first token does not wait for the others of its group

@@ -19,22 +19,26 @@ namespace foretell {
 
 inline constexpr std::string_view kRunSchema = "foretell.run/1";
 
-struct RunContext {
+// What every prediction is of and rests on, of a call as of a service.
+struct PredictionOrigin {
   std::string version;
   std::string commit;
   std::string system;
   std::string workload;
-  std::string workload_file;  // as it was named; "" for one of the library
   std::string dtype;
-  Scenario scenario;
   std::vector<std::string> set;  // overrides, as typed: "device.hbm.bandwidth=1 TB/s"
-  // Parameters in which a machine of the user's differs from the measured one that it is taken for.
-  std::vector<std::string> differs;
-  std::string likeness;             // what is to be said of that; also among `notes`
-  std::string factors;              // "none", or name@hash of the fitted factors
+  std::string likeness;          // which device one of the user's is taken for; also among `notes`
+  std::string factors;           // "none", or name@hash of the fitted factors
   std::int64_t assumed_values = 0;  // how many values of kind `assumed` the prediction rests on
   std::uint64_t seed = 0;
   std::vector<std::string> notes;  // defaults that were taken, limits that apply
+};
+
+struct RunContext : PredictionOrigin {
+  std::string workload_file;  // as it was named; "" for one of the library
+  Scenario scenario;
+  // Parameters in which a machine of the user's differs from the measured one that it is taken for.
+  std::vector<std::string> differs;
   // Of them, what was taken for a value that the request does not state.
   std::vector<std::string> unstated;
 };

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <type_traits>
 
 #include "model/base/errors.hpp"

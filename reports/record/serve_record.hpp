@@ -20,21 +20,10 @@ namespace foretell {
 
 inline constexpr const char* kServeSchema = "foretell.serve/1";
 
-struct ServeContext {
-  std::string version;
-  std::string commit;
-  std::string system;
-  std::string workload;
-  std::string dtype;
+struct ServeContext : PredictionOrigin {
   std::string kv_dtype;
   std::string engine;                                         // "vllm-0.8@<hash>"
   std::vector<std::pair<std::string, std::string>> scenario;  // load and options, as stated
-  std::vector<std::string> set;
-  std::string factors;
-  std::int64_t assumed_values = 0;
-  std::uint64_t seed = 0;
-  std::vector<std::string> notes;
-  std::string likeness;  // which device one of the user's is taken for; also among `notes`
 };
 
 struct ServeStatistic {

@@ -1,7 +1,6 @@
 #include "reports/record/served_times_json.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "model/base/errors.hpp"
 

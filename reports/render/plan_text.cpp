@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 
 #include "model/base/text.hpp"
 #include "reports/render/si_format.hpp"

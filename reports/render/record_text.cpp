@@ -1,7 +1,5 @@
 #include "reports/render/record_text.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -10,7 +8,6 @@
 #include "model/base/text.hpp"
 #include "reports/render/folded_notes.hpp"
 #include "reports/render/record_cells.hpp"
-#include "reports/render/si_format.hpp"
 
 namespace foretell {
 

@@ -3,10 +3,8 @@
 #include <algorithm>
 
 #include "calib/fitted/gpu/gpu_transfer.hpp"
-#include "calib/fitted/shared/factors_folder.hpp"
 #include "hw/spec/gpu/gpu_architecture.hpp"
 #include "hw/spec/gpu/gpu_catalog.hpp"
-#include "hw/spec/shared/data_folder.hpp"
 #include "hw/spec/shared/follow_override.hpp"
 
 namespace foretell {

@@ -10,7 +10,6 @@
 #include "hw/spec/shared/follow_override.hpp"
 #include "hw/spec/shared/overrides.hpp"
 #include "model/base/errors.hpp"
-#include "model/base/hash.hpp"
 #include "model/base/text.hpp"
 #include "model/config/document.hpp"
 

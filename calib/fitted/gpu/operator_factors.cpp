@@ -2,9 +2,6 @@
 
 #include <algorithm>
 
-#include "calib/fitted/shared/factors_folder.hpp"
-#include "hw/spec/shared/catalog.hpp"
-
 namespace foretell {
 namespace {
 

@@ -12,7 +12,6 @@
 #include "calib/fitted/shared/factors_folder.hpp"
 #include "hw/spec/gpu/gpu_catalog.hpp"
 #include "hw/spec/shared/catalog.hpp"
-#include "hw/spec/shared/data_folder.hpp"
 #include "hw/spec/shared/provenance.hpp"
 #include "model/base/errors.hpp"
 #include "model/config/document.hpp"

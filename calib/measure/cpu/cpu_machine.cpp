@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <set>
 #include <thread>
 
 #include "calib/measure/cpu/package_energy.hpp"

@@ -1,7 +1,6 @@
 #include "calib/measure/cpu/measure_cpu_options.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <sstream>
 
 #include "model/base/errors.hpp"

@@ -1,6 +1,5 @@
 // One primitive of oneDNN.
 #include <algorithm>
-#include <cmath>
 
 #include "calib/measure/cpu/cpu_work.hpp"
 #include "calib/measure/cpu/onednn.hpp"

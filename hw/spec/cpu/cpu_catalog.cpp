@@ -18,7 +18,6 @@
 #include "model/base/errors.hpp"
 #include "model/base/hash.hpp"
 #include "model/base/names.hpp"
-#include "model/base/text.hpp"
 #include "model/config/document.hpp"
 
 namespace foretell {

@@ -4,7 +4,6 @@
 
 #include "hw/spec/shared/catalog.hpp"
 #include "model/base/errors.hpp"
-#include "model/base/text.hpp"
 #include "model/config/document.hpp"
 #include "model/config/node_number.hpp"
 #include "model/config/node_text.hpp"

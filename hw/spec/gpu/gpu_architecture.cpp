@@ -6,7 +6,6 @@
 
 #include "hw/spec/shared/catalog.hpp"
 #include "hw/spec/shared/data_folder.hpp"
-#include "hw/spec/shared/kernel_rules.hpp"
 #include "hw/spec/shared/provenance.hpp"
 #include "model/base/errors.hpp"
 #include "model/config/document.hpp"

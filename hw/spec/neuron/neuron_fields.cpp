@@ -1,7 +1,5 @@
 #include "hw/spec/neuron/neuron_fields.hpp"
 
-#include "hw/spec/neuron/sdk_version.hpp"
-
 namespace foretell {
 
 using namespace literals;

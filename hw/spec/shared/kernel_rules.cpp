@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
 
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"

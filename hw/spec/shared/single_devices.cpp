@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <set>
-
 #include "hw/spec/neuron/neuron_fields.hpp"
 #include "hw/spec/shared/checks.hpp"
 #include "hw/spec/shared/overrides.hpp"

@@ -3,7 +3,6 @@
 #include <CLI/CLI.hpp>
 #include <foretell/version.hpp>
 #include <memory>
-#include <set>
 
 #include "model/app/command/commands.hpp"
 #include "model/app/plan/plan.hpp"

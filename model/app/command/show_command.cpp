@@ -13,7 +13,6 @@
 #include "model/app/terminal/options.hpp"
 #include "model/app/terminal/output.hpp"
 #include "model/app/terminal/request_options.hpp"
-#include "model/app/terminal/table_output.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
 #include "workloads/import/hf/stored_formats.hpp"

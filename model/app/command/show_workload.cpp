@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "model/app/terminal/table_output.hpp"
 #include "model/base/text.hpp"
 #include "reports/render/si_format.hpp"
 #include "workloads/import/control_flow.hpp"

@@ -1,11 +1,14 @@
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <chrono>
 #include <functional>
 #include <map>
 #include <memory>
+#include <string>
 
 #include "model/app/command/commands.hpp"
-#include "model/app/command/study_progress.hpp"
 #include "model/app/request/parallel_predict.hpp"
 #include "model/app/request/request_fields.hpp"
 #include "model/app/study/search/front_search.hpp"
@@ -15,14 +18,92 @@
 #include "model/app/study/what_if/study_table.hpp"
 #include "model/app/terminal/options.hpp"
 #include "model/app/terminal/output.hpp"
+#include "model/app/terminal/progress.hpp"
 #include "model/app/terminal/request_options.hpp"
 #include "model/app/workers/stop_signals.hpp"
 #include "model/base/errors.hpp"
 #include "reports/record/text_file.hpp"
 #include "reports/render/energy_text.hpp"
+#include "reports/render/si_format.hpp"
 
 namespace foretell {
 namespace {
+
+constexpr double kLogInterval = 10;  // s
+
+double as_number(std::uint64_t count) { return static_cast<double>(count); }
+
+// "312 of 10,000 points stored, 300 computed now, 2 failed"; "done" where nothing is kept.
+std::string counts_text(const StudyCounts& counts, bool kept) {
+  std::string text = fmt::format("{} of {} points {}", count_format(as_number(counts.done)),
+                                 count_format(as_number(counts.points)), kept ? "stored" : "done");
+  const auto add = [&text](std::uint64_t count, const char* what) {
+    if (count > 0) text += fmt::format(", {} {}", count_format(as_number(count)), what);
+  };
+  add(counts.computed, "computed now");
+  add(counts.reused, "known before");
+  add(counts.skipped, "skipped by constraints");
+  add(counts.failed, "failed");
+  return text;
+}
+
+// How far a study is: a bar on a terminal, and a log for batch jobs.
+class StudyProgress {
+ public:
+  // `log`: a file that gets a line every ten seconds and one per failed point; "" for none.
+  // UserError when it cannot be written.
+  // `kept`: in a store.
+  StudyProgress(const Session& session, const std::string& log, bool kept)
+      : progress_(session, "sweeping"), kept_(kept) {
+    if (!log.empty()) log_ = std::make_unique<OutputFile>(log, OutputFile::Writing::kInPlace);
+  }
+
+  void update(const StudyCounts& counts) {
+    if (is_first_) {
+      before_ = counts.done;
+      progress_.begin_at(as_number(before_) / std::max(1.0, as_number(counts.points)));
+    }
+    is_first_ = false;
+    const double rate = as_number(counts.done - before_) / std::max(elapsed(), 1e-9);
+    progress_.update(as_number(counts.done) / std::max(1.0, as_number(counts.points)),
+                     fmt::format(", {} points/s, {} failed ", plain_format(rate), counts.failed));
+    if (log_ != nullptr && elapsed() - logged_ >= kLogInterval) write_line(counts);
+  }
+
+  void failed(std::uint64_t number, const std::string& why) {
+    if (log_ == nullptr) return;
+    std::string line = why;
+    std::replace(line.begin(), line.end(), '\n', ' ');
+    log_->write(fmt::format("{:.1f} s: point {} failed: {}\n", elapsed(), number, line));
+  }
+
+  void finish(const StudyCounts& counts) {
+    if (log_ == nullptr) return;
+    write_line(counts);
+    log_->finish();
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  double elapsed() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
+
+  void write_line(const StudyCounts& counts) {
+    logged_ = elapsed();
+    const double rate = as_number(counts.done - before_) / std::max(logged_, 1e-9);
+    log_->write(fmt::format("{:.1f} s: {}, {} points/s\n", logged_, counts_text(counts, kept_),
+                            plain_format(rate)));
+    log_->flush();
+  }
+
+  Progress progress_;
+  bool kept_;
+  std::unique_ptr<OutputFile> log_;
+  Clock::time_point start_ = Clock::now();
+  double logged_ = 0;         // seconds after the start
+  std::uint64_t before_ = 0;  // points that were stored when it started
+  bool is_first_ = true;
+};
 
 constexpr double kMaxTask = 1e6;  // s
 constexpr std::int64_t kMaxShown = 1'000'000;

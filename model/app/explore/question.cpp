@@ -7,7 +7,6 @@
 
 #include "model/app/request/request_fields.hpp"
 #include "model/base/errors.hpp"
-#include "model/base/text.hpp"
 #include "reports/record/json_text.hpp"
 
 namespace foretell {

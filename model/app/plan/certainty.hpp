@@ -1,7 +1,6 @@
 // With which probability a service keeps its promises, from the 80 % intervals of its record.
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "model/app/serving/request/promise.hpp"

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -16,8 +15,6 @@
 #include "model/app/plan/certainty.hpp"
 #include "model/app/plan/plan.hpp"
 #include "model/app/request/device_family.hpp"
-#include "model/app/request/step_tokens.hpp"
-#include "model/app/serving/request/serve_parts.hpp"
 #include "model/app/serving/request/worker_machine.hpp"
 #include "model/base/memory_error.hpp"
 #include "model/base/number_text.hpp"

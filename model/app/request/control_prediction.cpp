@@ -4,13 +4,11 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <utility>
 
 #include "model/app/request/call_figures.hpp"
 #include "model/app/request/distribution_text.hpp"
 #include "model/app/request/mixed_record.hpp"
-#include "model/app/request/request_fields.hpp"
 #include "model/app/request/resolved_workload.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/number_text.hpp"

@@ -1,7 +1,6 @@
 // The prediction of a network with branches and loops from predictions of its parts.
 #pragma once
 
-#include <functional>
 #include <vector>
 
 #include "model/app/request/prediction.hpp"

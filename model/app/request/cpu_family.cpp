@@ -12,7 +12,6 @@
 #include "model/app/request/intervals.hpp"
 #include "model/app/request/memory_check.hpp"
 #include "model/base/errors.hpp"
-#include "model/base/text.hpp"
 #include "model/mapping/cpu/map_graph.hpp"
 #include "model/predict/cpu_call.hpp"
 #include "model/predict/drawn_power.hpp"

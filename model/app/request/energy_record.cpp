@@ -1,7 +1,5 @@
 #include "model/app/request/energy_record.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <utility>
 

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <optional>
 
-#include "calib/fitted/shared/common_factors.hpp"
 #include "calib/fitted/shared/common_factors_use.hpp"
 #include "hw/spec/gpu/gpu_catalog.hpp"
 #include "hw/spec/shared/kernel_files.hpp"

@@ -5,7 +5,6 @@
 
 #include "calib/validate/next_group.hpp"
 #include "model/app/request/gpu_request.hpp"
-#include "workloads/ir/dtype.hpp"
 
 namespace foretell {
 

@@ -20,7 +20,6 @@
 
 #include "calib/validate/next_group.hpp"
 #include "model/app/request/prediction.hpp"
-#include "reports/record/run_record.hpp"
 #include "workloads/import/hf/model_config.hpp"
 
 namespace foretell {

@@ -3,13 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <utility>
 
 #include "model/app/request/compiled_lengths.hpp"
 #include "model/app/request/distribution_text.hpp"
-#include "model/app/request/request_fields.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
 

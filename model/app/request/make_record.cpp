@@ -8,7 +8,6 @@
 
 #include "calib/fitted/shared/die_area.hpp"
 #include "model/app/request/intervals.hpp"
-#include "model/app/request/request_fields.hpp"
 #include "model/base/errors.hpp"
 #include "reports/record/hardware_change.hpp"
 

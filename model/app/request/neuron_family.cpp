@@ -16,8 +16,6 @@
 #include "model/app/request/memory_check.hpp"
 #include "model/app/request/resolved_request.hpp"
 #include "model/base/errors.hpp"
-#include "model/base/names.hpp"
-#include "model/base/text.hpp"
 #include "model/predict/drawn_power.hpp"
 #include "model/predict/memory_use.hpp"
 #include "model/predict/neuron_call.hpp"
@@ -317,13 +315,6 @@ class NeuronFamily final : public DeviceFamily {
 };
 
 }  // namespace
-
-RunRecord make_record(const ResolvedRequest& resolved, const Metrics& metrics) {
-  SystemFacts facts = facts_of(resolved.system, resolved.system.factors_id);
-  facts.machine = neuron_machine(resolved.system, resolved.precision.matmul_compute);
-  facts.energy = energy_of(resolved);
-  return make_record(resolved, facts, metrics);
-}
 
 const DeviceFamily& neuron_family() {
   static const NeuronFamily kFamily;

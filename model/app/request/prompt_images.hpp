@@ -1,8 +1,6 @@
 // Images in the prompts of decoders that read them.
 #pragma once
 
-#include <cstdint>
-
 #include "model/app/request/resolved_workload.hpp"
 #include "workloads/import/hf/image_prompt.hpp"
 

@@ -2,10 +2,7 @@
 // families from there to the record: memory check, call, generation, pipeline, timeline.
 #pragma once
 
-#include <memory>
-#include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "model/app/request/make_record.hpp"

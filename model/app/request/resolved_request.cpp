@@ -7,7 +7,6 @@
 #include "calib/fitted/neuron/neuron_factors.hpp"
 #include "hw/spec/neuron/group_sizes.hpp"
 #include "hw/spec/neuron/sdk_version.hpp"
-#include "hw/spec/shared/data_folder.hpp"
 #include "model/app/request/expert_ranks.hpp"
 #include "model/app/request/refuse_option.hpp"
 #include "model/base/errors.hpp"

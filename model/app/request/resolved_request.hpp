@@ -3,13 +3,10 @@
 #pragma once
 
 #include <memory>
-#include <string>
-#include <vector>
 
 #include "calib/fitted/neuron/calibrated_system.hpp"
 #include "hw/spec/shared/catalog.hpp"
 #include "model/app/request/resolved_workload.hpp"
-#include "model/base/metrics.hpp"
 
 namespace foretell {
 
@@ -23,8 +20,5 @@ ResolvedRequest resolve(const Request& request);
 
 // That of hw/, read once while inputs are kept (model/base/kept_inputs.hpp).
 std::shared_ptr<const Catalog> kept_catalog();
-
-// The record of a simulation, see make_record.hpp.
-RunRecord make_record(const ResolvedRequest& resolved, const Metrics& metrics);
 
 }  // namespace foretell

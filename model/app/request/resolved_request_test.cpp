@@ -31,6 +31,12 @@ std::string error_of(const Request& request) {
   return message_of<UserError>([&] { resolve(request); });
 }
 
+// That of a call which took as `metrics` say.
+RunRecord record_of(const Request& request, const Metrics& metrics) {
+  const auto device = neuron_family().resolve(request);
+  return make_record(device->workload(), device->facts(), metrics);
+}
+
 TEST(Resolve, FillsInWhatIsNotStatedAndSaysSo) {
   const ResolvedRequest resolved = resolve(bert());
   EXPECT_EQ(resolved.request.system, "inf2.xlarge");
@@ -207,12 +213,11 @@ TEST(Resolve, GraphHasTheSizesAndTypesOfTheRequest) {
 TEST(MakeRecord, AppliesServingCostAndInterval) {
   Request request = bert();
   request.in_flight = 4;
-  ResolvedRequest resolved = resolve(request);
   Metrics metrics;
   metrics.call = Seconds(10e-3);
   metrics.device = Seconds(10e-3);
   metrics.bottleneck = "tensor";
-  const RunRecord record = make_record(resolved, metrics);
+  const RunRecord record = record_of(request, metrics);
   EXPECT_NEAR(record.summary.latency_s, 20e-3, 1e-12);
   EXPECT_NEAR(record.summary.throughput, 2 * 8 / 10e-3, 1e-9);
   EXPECT_NEAR(*record.summary.cost_usd_per_million, 0.76 / 3600 / 1600 * 1e6, 1e-9);
@@ -223,11 +228,12 @@ TEST(MakeRecord, AppliesServingCostAndInterval) {
 }
 
 TEST(MakeRecord, CostsAreThoseOfEveryPurchaseOption) {
-  const ResolvedRequest resolved = resolve(bert());
+  const Request request = bert();
+  const ResolvedRequest resolved = resolve(request);
   Metrics metrics;
   metrics.call = Seconds(10e-3);
   metrics.device = Seconds(10e-3);
-  const RunSummary summary = make_record(resolved, metrics).summary;
+  const RunSummary summary = record_of(request, metrics).summary;
   const Prices& prices = resolved.system.spec.price_usd_per_hour;
   ASSERT_EQ(prices.size(), 3U);
   for (const auto& [option, usd] : prices) {
@@ -253,7 +259,7 @@ TEST(MakeRecord, GenerationCountsTokensAndKeepsEveryCompiledLength) {
   generation.total = Seconds(2);
   generation.steps = {{128, 49, Seconds(0.03)}};
   metrics.generation = generation;
-  const RunRecord record = make_record(resolve(request), metrics);
+  const RunRecord record = record_of(request, metrics);
   EXPECT_NEAR(record.summary.throughput, 2 * 50 / 2.0, 1e-12);
   EXPECT_EQ(record.summary.throughput_unit, "tokens/s");
   EXPECT_EQ(record.summary.memory_used_bytes, 31);
@@ -282,9 +288,9 @@ TEST(Intervals, FittedFactorsHaveANarrowOneAndFactsAloneTheDefault) {
   metrics.device = Seconds(10e-3);
   metrics.bottleneck = "tensor";
   Request request = bert();
-  const Interval fitted = make_record(resolve(request), metrics).summary.interval80.at("call_s");
+  const Interval fitted = record_of(request, metrics).summary.interval80.at("call_s");
   request.factors = "none";
-  const RunRecord facts = make_record(resolve(request), metrics);
+  const RunRecord facts = record_of(request, metrics);
   EXPECT_LT(facts.summary.interval80.at("call_s").low, fitted.low);
   EXPECT_GT(facts.summary.interval80.at("call_s").high, fitted.high);
   EXPECT_THAT(facts.context.notes,

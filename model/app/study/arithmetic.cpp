@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"

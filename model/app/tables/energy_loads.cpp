@@ -1,10 +1,6 @@
 #include "model/app/tables/energy_loads.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <cmath>
-#include <utility>
 
 #include "model/app/request/request_fields.hpp"
 #include "model/app/serving/request/length_shares.hpp"

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <memory>
 #include <string_view>
-#include <utility>
-#include <vector>
 
 #include "calib/validate/table_kind.hpp"
 #include "hw/spec/gpu/gpu_catalog.hpp"

@@ -1,15 +1,55 @@
 #include "model/app/tables/kernel_rows.hpp"
 
 #include <algorithm>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
 
 #include "calib/import/translated_columns.hpp"
 #include "model/app/request/request_fields.hpp"
-#include "model/app/tables/published_layer.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/kept_inputs.hpp"
 #include "model/base/text.hpp"
+#include "workloads/import/workload.hpp"
 
 namespace foretell {
 namespace {
+
+// What tables of kernels inside layers leave out, of networks that they name.
+struct PublishedLayer {
+  std::int64_t heads = 1;      // of queries
+  std::int64_t key_heads = 1;  // of keys and values
+  bool gated = false;          // the feed-forward layer
+  bool side_by_side = false;   // attention and feed-forward layer
+};
+
+std::optional<PublishedLayer> read_layer(const std::string& network) {
+  if (network.empty()) return std::nullopt;
+  try {
+    const ModelConfig config = WorkloadLibrary().load(network);
+    if (config.family != Family::kDecoder && config.family != Family::kEncoder) return std::nullopt;
+    return PublishedLayer{config.heads, config.kv_heads, config.gated_ffn,
+                          config.block_form != BlockForm::kSequential};
+  } catch (const UserError&) {
+    return std::nullopt;  // the columns have to do
+  }
+}
+
+struct PublishedLayers {
+  std::map<std::string, std::optional<PublishedLayer>> by_network;
+};
+
+// For a network of `foretell list workloads`, by any name that it is known under; null for others.
+// Each is read once in a run.
+const PublishedLayer* published_layer(const std::string& network) {
+  auto& known = kept<PublishedLayers>().by_network;
+  const auto found = known.find(network);
+  const std::optional<PublishedLayer>& layer =
+      found != known.end() ? found->second
+                           : known.emplace(network, read_layer(network)).first->second;
+  return layer ? &*layer : nullptr;
+}
 
 constexpr std::int64_t kMaxElements = std::int64_t{1} << 40;
 

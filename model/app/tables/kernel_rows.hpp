@@ -3,7 +3,6 @@
 
 #include <map>
 #include <string>
-#include <vector>
 
 #include "model/predict/attention_rows.hpp"
 #include "model/predict/collective_rows.hpp"

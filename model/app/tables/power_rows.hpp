@@ -6,16 +6,13 @@
 // that begin on an idle board, what a meter shows of it that averages (PowerConditions).
 #pragma once
 
-#include <functional>
 #include <map>
-#include <memory>
 #include <string>
 
 #include "calib/fitted/shared/energy_factors.hpp"
 #include "hw/spec/gpu/gpu_catalog.hpp"
 #include "model/app/tables/batch_predictor.hpp"
 #include "model/app/tables/kernel_rows.hpp"
-#include "model/timing/shared/energy_timing.hpp"
 
 namespace foretell {
 

@@ -4,9 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cstdlib>
 #include <filesystem>
-#include <optional>
 #include <vector>
 
 #include "calib/fit/row_division.hpp"

@@ -2,8 +2,6 @@
 // and are worked on by one process.
 #pragma once
 
-#include <functional>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>

@@ -5,8 +5,6 @@
 #include "calib/validate/table_kind.hpp"
 #include "model/base/data_root.hpp"
 #include "model/base/errors.hpp"
-#include "model/base/text.hpp"
-#include "reports/record/text_file.hpp"
 
 namespace foretell {
 

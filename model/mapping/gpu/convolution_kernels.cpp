@@ -1,7 +1,6 @@
 #include "model/mapping/gpu/convolution_kernels.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <utility>
 

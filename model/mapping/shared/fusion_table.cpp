@@ -1,7 +1,5 @@
 #include "model/mapping/shared/fusion_table.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <utility>
 

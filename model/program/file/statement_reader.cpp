@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "model/base/errors.hpp"
-#include "model/base/text.hpp"
 #include "model/program/file/instruction_keys.hpp"
 #include "model/program/file/work_keys.hpp"
 

@@ -1,8 +1,6 @@
 #include "model/timing/cpu/cpu_operator.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <functional>
 
 #include "model/base/errors.hpp"
 

@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "model/base/errors.hpp"
-#include "model/base/text.hpp"
 #include "workloads/import/onnx/onnx_file.hpp"
 #include "workloads/import/onnx/onnx_functions.hpp"
 #include "workloads/import/onnx/onnx_inputs.hpp"

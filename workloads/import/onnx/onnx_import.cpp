@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "model/base/errors.hpp"
-#include "model/base/text.hpp"
 #include "workloads/import/onnx/onnx_fuse.hpp"
 #include "workloads/import/onnx/onnx_translator.hpp"
 #include "workloads/ir/operators.hpp"

@@ -1,6 +1,5 @@
 // Matrix products, convolutions and poolings.
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include "workloads/import/onnx/onnx_translator.hpp"

@@ -1,5 +1,4 @@
 // Softmax, norms, reductions and other operators that see a whole axis at once.
-#include <algorithm>
 #include <numeric>
 #include <utility>
 

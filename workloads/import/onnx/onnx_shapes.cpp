@@ -7,7 +7,6 @@
 #include <map>
 #include <set>
 #include <string>
-#include <utility>
 
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include "calib/fit/row_division.hpp"
-#include "calib/fitted/gpu/attention_factors_choice.hpp"
 #include "model/app/command/calibrate/calibrate_kernels.hpp"
 #include "model/app/command/calibrate/kernel_calibration.hpp"
 #include "model/app/command/calibrate/table_rows.hpp"
@@ -19,7 +18,7 @@ constexpr const char* kAttentionSplit =
 
 using AttentionTable = KernelTable<AttentionRow>;
 
-KernelTables<AttentionRow> read_attention_tables(const KernelFitCommand& command,
+KernelTables<AttentionRow> read_attention_tables(const FitCommand& command,
                                                  const GpuDeviceSpec& device,
                                                  const Session& session) {
   DeviceNames names(device.id);
@@ -51,7 +50,7 @@ KernelTables<AttentionRow> read_attention_tables(const KernelFitCommand& command
 
 }  // namespace
 
-int calibrate_attention(const KernelFitCommand& command, const Session& session) {
+int calibrate_attention(const FitCommand& command, const Session& session) {
   const GpuDeviceSpec device = device_to_fit(command);
   KernelFitSettings settings{"gpu_attention_plan.yaml", "configurations"};
   settings.leaves_families_out = false;  // enough are held out, and a fit takes a minute

@@ -25,7 +25,7 @@ std::string left_out_with(const AttentionBlockRow& row) {
                      size_class(row.keys));
 }
 
-KernelTables<AttentionBlockWork> read_block_tables(const KernelFitCommand& command,
+KernelTables<AttentionBlockWork> read_block_tables(const FitCommand& command,
                                                    const GpuDeviceSpec& device,
                                                    AttentionBlockPredictor& predictor,
                                                    const Session& session) {
@@ -54,7 +54,7 @@ KernelTables<AttentionBlockWork> read_block_tables(const KernelFitCommand& comma
 
 }  // namespace
 
-int calibrate_block(const KernelFitCommand& command, const Session& session) {
+int calibrate_block(const FitCommand& command, const Session& session) {
   const GpuDeviceSpec device = device_to_fit(command);
   KernelFitSettings settings{"gpu_block_plan.yaml", "families"};
   settings.rows = kRows;

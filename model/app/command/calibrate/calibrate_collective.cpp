@@ -32,7 +32,7 @@ bool is_newer(const std::string& version, const std::string& than) {
 
 // Factors are those of the newest version. A user has any: those that are held out of all versions
 // say how far predictions are.
-KernelTables<CollectiveRow> read_collective_tables(const KernelFitCommand& command,
+KernelTables<CollectiveRow> read_collective_tables(const FitCommand& command,
                                                    const GpuDeviceSpec& device,
                                                    const Session& session) {
   DeviceNames names(device.id);
@@ -78,7 +78,7 @@ KernelTables<CollectiveRow> read_collective_tables(const KernelFitCommand& comma
 
 }  // namespace
 
-int calibrate_collective(const KernelFitCommand& command, const Session& session) {
+int calibrate_collective(const FitCommand& command, const Session& session) {
   const GpuDeviceSpec device = device_to_fit(command);
   KernelFitSettings settings{"gpu_collective_plan.yaml", "sizes"};
   settings.rows = kEveryRow;

@@ -4,7 +4,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -19,7 +18,6 @@
 #include "hw/spec/gpu/gpu_catalog.hpp"
 #include "hw/spec/shared/catalog.hpp"
 #include "model/app/command/calibrate/calibrate_commands.hpp"
-#include "model/app/command/calibrate/calibrate_cpu.hpp"
 #include "model/app/command/calibrate/calibrate_kernels.hpp"
 #include "model/app/command/calibrate/fit_forecast.hpp"
 #include "model/app/command/calibrate/fit_output.hpp"
@@ -45,31 +43,12 @@ namespace fs = std::filesystem;
 constexpr const char* kTableName = "neuron_models_measured.csv";
 constexpr std::int64_t kMaxStarts = 1000;
 
-struct FitCommandOptions {
-  std::string device;
-  std::string table;
-  std::string measurements;  // of CPUs and GPUs
-  bool keep_factors = false;
-  bool only_sharing = false;
-  std::string pool;
-  std::string pool_mean;
-  std::string plan;
-  std::string split;
-  std::string output;
-  std::string starts = "4";
-  std::string seed = "1";
-  std::string jobs;
-  std::string framework;  // of GPUs
-  std::string dtype;
-  std::string format = "table";
-};
-
 std::string fit_file(const std::string& given, const char* name) {
   if (!given.empty()) return given;
   return (data_root() / "calib" / "fit" / name).string();
 }
 
-FitPlan plan_for(const FitCommandOptions& options) {
+FitPlan plan_for(const FitCommand& options) {
   const std::string file = fit_file(options.plan, "neuron_plan.yaml");
   std::vector<std::string> known = planned_devices(file);
   if (std::find(known.begin(), known.end(), options.device) != known.end()) {
@@ -84,7 +63,7 @@ FitPlan plan_for(const FitCommandOptions& options) {
 }
 
 // A folder that the result cannot go to is found before the work.
-fs::path output_folder(const FitCommandOptions& options) {
+fs::path output_folder(const FitCommand& options) {
   const fs::path folder = options.output.empty() ? factors_folder() : fs::path(options.output);
   std::error_code error;
   fs::create_directories(folder, error);
@@ -131,7 +110,7 @@ std::string left_out_text(const FitRows& table, std::size_t fitted) {
 }
 
 FitResult run_fit(const FitPlan& plan, const FitRows& table, const std::vector<FitRow>& rows,
-                  int jobs, const FitCommandOptions& command, const Session& session) {
+                  int jobs, const FitCommand& command, const Session& session) {
   FitForecast forecast(plan, rows, session.predict, jobs, FitForecast::Detail::kOneNetwork);
   Progress progress(session, "fitting");
   FitOptions options;
@@ -144,7 +123,7 @@ FitResult run_fit(const FitPlan& plan, const FitRows& table, const std::vector<F
 }
 
 // What gives values up needs the tables of a GPU, and that they are fitted.
-void check_pool(const FitCommandOptions& options) {
+void check_pool(const FitCommand& options) {
   if (options.pool.empty()) {
     if (!options.pool_mean.empty()) {
       throw UserError(
@@ -161,7 +140,7 @@ void check_pool(const FitCommandOptions& options) {
   }
 }
 
-int fit_kernels(const KernelFitCommand& command, const Session& session) {
+int fit_kernels(const FitCommand& command, const Session& session) {
   if (command.table.empty()) return calibrate_gemm(command, session);
   const CsvReader table(command.table, CsvReader::Names::kLowerCase);
   const TableLayout layout = recognise_table(table.header(), command.table);
@@ -184,12 +163,12 @@ int fit_kernels(const KernelFitCommand& command, const Session& session) {
 }
 
 // The tables of all chips that the command names, which are prepared one inside the other.
-int pool_kernels(KernelFitCommand command, const Session& session) {
+int pool_kernels(FitCommand command, const Session& session) {
   const std::vector<std::string> devices = split(command.device, ',');
   PooledTasks pooled;
   std::size_t next = 0;
   const std::function<void()> prepare = [&] {
-    KernelFitCommand one = command;
+    FitCommand one = command;
     one.device = devices[next++];
     one.pooled = &pooled;
     pooled.next = next < devices.size() ? prepare : std::function<void()>();
@@ -199,13 +178,9 @@ int pool_kernels(KernelFitCommand command, const Session& session) {
   return kSuccess;
 }
 
-int fit_device(const FitCommandOptions& options, const Session& session, FitOutput& output) {
+int fit_device(FitCommand options, const Session& session) {
   check_pool(options);
-  if (CpuCatalog().has_system(options.device)) {
-    return calibrate_cpu({options.device, options.measurements, options.output, options.starts,
-                          options.seed, &output},
-                         session);
-  }
+  if (CpuCatalog().has_system(options.device)) return calibrate_cpu(options, session);
   if (!options.measurements.empty()) {
     if (!options.table.empty()) throw UserError("give --table or --measurements, not both");
     if (!GpuCatalog().has_system(options.device)) {
@@ -213,19 +188,14 @@ int fit_device(const FitCommandOptions& options, const Session& session, FitOutp
                       "' is neither a system of a CPU nor a GPU; `foretell list systems` "
                       "shows them");
     }
-    const KernelFitCommand command{
-        options.device, options.measurements, "",    options.output, options.framework,
-        options.dtype,  options.seed,         false, options.jobs,   &output};
-    return calibrate_measured(command, session);
+    // They are fitted around what is known of the nearest chip, not as a plan says.
+    options.table = options.measurements;
+    options.plan.clear();
+    options.keep_factors = options.only_sharing = false;
+    return calibrate_measured(options, session);
   }
-  if (GpuCatalog().has_system(options.device) || !options.pool.empty()) {
-    const KernelFitCommand command{options.device,   options.table,        options.plan,
-                                   options.output,   options.framework,    options.dtype,
-                                   options.seed,     options.keep_factors, options.jobs,
-                                   &output,          options.only_sharing, options.pool,
-                                   options.pool_mean};
-    return options.pool.empty() ? fit_kernels(command, session) : pool_kernels(command, session);
-  }
+  if (!options.pool.empty()) return pool_kernels(options, session);
+  if (GpuCatalog().has_system(options.device)) return fit_kernels(options, session);
   const FitPlan plan = plan_for(options);
   const Split split = Split::load(fit_file(options.split, "neuron_split.yaml"));
   const int jobs = parse_jobs(options.jobs);
@@ -246,8 +216,8 @@ int fit_device(const FitCommandOptions& options, const Session& session, FitOutp
     text.carried = carried_factors(plan, device, so_far ? &*so_far : nullptr);
     write_text((folder / (device + ".yaml")).string(), factors_yaml(result, text));
   }
-  output.say(fit_report(result, judged, session.result_width));
-  tell_fit(options.device, result, judged, output);
+  options.output_lines->say(fit_report(result, judged, session.result_width));
+  tell_fit(options.device, result, judged, *options.output_lines);
   session.say(fmt::format("foretell: {} forecasts; factors of {} written to {}", result.forecasts,
                           plan.devices.size() == 1 ? plan.devices.front() : "all its devices",
                           folder.string()));
@@ -255,21 +225,22 @@ int fit_device(const FitCommandOptions& options, const Session& session, FitOutp
 }
 
 // The command that takes what was written, for it is not where the program looks by itself.
-void say_how_to_use(const FitCommandOptions& options, const Session& session) {
+void say_how_to_use(const FitCommand& options, const Session& session) {
   session.say("foretell: to predict with these factors, add to run, compare or serve: --factors " +
               fs::path(options.output).string());
 }
 
-int calibrate_fit(const FitCommandOptions& options, const Session& session) {
+int calibrate_fit(FitCommand options, const Session& session) {
   FitOutput output(options.format);
-  const int result = fit_device(options, session, output);
+  options.output_lines = &output;
+  const int result = fit_device(options, session);
   output.finish();
   if (result == kSuccess && !options.output.empty()) say_how_to_use(options, session);
   return result;
 }
 
 void add_fit_command(CLI::App& calibrate, Session& session) {
-  const auto options = std::make_shared<FitCommandOptions>();
+  const auto options = std::make_shared<FitCommand>();
   CLI::App* command = calibrate.add_subcommand("fit", "Estimate the free factors of a device");
   command->footer(
       "Devices of one family share their factors: all of them are fitted and written at once.\n"

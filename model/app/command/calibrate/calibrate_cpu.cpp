@@ -1,5 +1,3 @@
-#include "model/app/command/calibrate/calibrate_cpu.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,6 +11,7 @@
 #include "calib/fitted/shared/factors_folder.hpp"
 #include "calib/validate/statistics.hpp"
 #include "hw/spec/cpu/cpu_catalog.hpp"
+#include "model/app/command/calibrate/calibrate_kernels.hpp"
 #include "model/app/command/calibrate/cpu_intervals.hpp"
 #include "model/app/command/calibrate/cpu_records.hpp"
 #include "model/app/command/calibrate/emulated_rows.hpp"
@@ -236,7 +235,7 @@ void leave_out_vault(std::vector<CpuRow>& rows, const Session& session) {
 
 }  // namespace
 
-int calibrate_cpu(const CpuFitCommand& command, const Session& session) {
+int calibrate_cpu(const FitCommand& command, const Session& session) {
   LoadedCpuSystem system = CpuCatalog().load(command.device);
   if (command.measurements.empty()) {
     throw UserError(

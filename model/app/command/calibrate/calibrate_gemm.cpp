@@ -52,8 +52,8 @@ std::string row_class(std::int64_t rows) {
 }
 
 // Adds a row of the device to its table, whose name it returns; "" when the command leaves it out.
-std::string add_row(const KernelFitCommand& command, const GpuDeviceSpec& device,
-                    const NamedCells& cells, const CsvRow& row, KernelTables<Product>& tables) {
+std::string add_row(const FitCommand& command, const GpuDeviceSpec& device, const NamedCells& cells,
+                    const CsvRow& row, KernelTables<Product>& tables) {
   ProductTable::Sample sample;
   GemmRow& product = sample.row.row;
   product = read_gemm_row(cells, row);
@@ -92,7 +92,7 @@ ChosenGemmFactors nearest_factors(const GpuDeviceSpec& device, const GemmRow& li
 using MeasuredBy = std::map<std::string, std::set<std::string>>;
 
 // Tables of few rows, those of which it is known who measured them, start from the nearest kernels.
-int fit_tables(const KernelFitCommand& command, const GpuDeviceSpec& device,
+int fit_tables(const FitCommand& command, const GpuDeviceSpec& device,
                const KernelFitSettings& settings, const KernelTables<Product>& tables,
                const MeasuredBy* measured_by, const Session& session) {
   KernelCalibration calibration(command, device, settings, kernel_factors_folder("gemm"),
@@ -130,7 +130,7 @@ int fit_tables(const KernelFitCommand& command, const GpuDeviceSpec& device,
 
 }  // namespace
 
-int calibrate_gemm(const KernelFitCommand& command, const Session& session) {
+int calibrate_gemm(const FitCommand& command, const Session& session) {
   const GpuDeviceSpec device = device_to_fit(command);
   DeviceNames names(device.id);
   KernelTables<Product> tables;
@@ -153,7 +153,7 @@ int calibrate_gemm(const KernelFitCommand& command, const Session& session) {
   return fit_tables(command, device, settings, tables, nullptr, session);
 }
 
-int calibrate_gemm(const KernelFitCommand& command, const std::vector<MeasuredTable>& measured,
+int calibrate_gemm(const FitCommand& command, const std::vector<MeasuredTable>& measured,
                    const Session& session) {
   const GpuDeviceSpec device = device_to_fit(command);
   DeviceNames names(device.id);

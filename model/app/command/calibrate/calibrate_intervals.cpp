@@ -23,7 +23,6 @@
 #include "model/app/command/calibrate/row_intervals.hpp"
 #include "model/app/request/intervals.hpp"
 #include "model/app/request/parallel_predict.hpp"
-#include "model/app/request/request_fields.hpp"
 #include "model/app/request/resolved_workload.hpp"
 #include "model/app/tables/batch_predictor.hpp"
 #include "model/app/tables/row_filter.hpp"

@@ -9,7 +9,6 @@
 #include "model/app/command/calibrate/table_rows.hpp"
 #include "model/app/tables/layer_table_rows.hpp"
 #include "model/base/errors.hpp"
-#include "model/base/text.hpp"
 #include "reports/record/csv.hpp"
 
 namespace foretell {
@@ -19,7 +18,7 @@ constexpr std::size_t kUndividedFamilies = 3;  // fewer are divided further, to 
 
 using LayerTable = KernelTable<LayerRow>;
 
-KernelTables<LayerRow> read_layer_tables(LayerKind kind, const KernelFitCommand& command,
+KernelTables<LayerRow> read_layer_tables(LayerKind kind, const FitCommand& command,
                                          const GpuDeviceSpec& device, const Session& session) {
   DeviceNames names(device.id);
   KernelTables<LayerRow> tables;
@@ -61,8 +60,7 @@ void divide_few_families(LayerTable& table) {
 
 }  // namespace
 
-int calibrate_layer(const TableLayout& layout, const KernelFitCommand& command,
-                    const Session& session) {
+int calibrate_layer(const TableLayout& layout, const FitCommand& command, const Session& session) {
   const LayerKind kind = layer_kind_of(layout);
   const GpuDeviceSpec device = device_to_fit(command);
   const LayerKernelLibrary library;

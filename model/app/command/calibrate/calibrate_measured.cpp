@@ -23,7 +23,7 @@ std::vector<MeasuredTable> checked_tables(const std::string& path) {
 
 }  // namespace
 
-int calibrate_measured(const KernelFitCommand& command, const Session& session) {
+int calibrate_measured(const FitCommand& command, const Session& session) {
   std::vector<MeasuredTable> products;
   bool has_operators = false;
   for (MeasuredTable& table : checked_tables(command.table)) {

@@ -32,7 +32,7 @@ struct OperatorTables {
   std::size_t below_clock = 0;  // rows with a time of zero
 };
 
-OperatorTables read_operator_tables(const KernelFitCommand& command, const GpuDeviceSpec& device,
+OperatorTables read_operator_tables(const FitCommand& command, const GpuDeviceSpec& device,
                                     const EachRow& each_row) {
   DeviceNames names(device.id);
   OperatorTables read;
@@ -76,7 +76,7 @@ std::unique_ptr<OperatorKernels> known_less(const GpuDeviceSpec& device, const O
   return std::make_unique<OperatorKernels>(device, other, factors);
 }
 
-int fit_operators(const KernelFitCommand& command, const EachRow& each_row, std::size_t least_rows,
+int fit_operators(const FitCommand& command, const EachRow& each_row, std::size_t least_rows,
                   const Session& session) {
   const GpuDeviceSpec device = device_to_fit(command);
   KernelFitSettings settings{"gpu_operator_plan.yaml", "families"};
@@ -119,13 +119,13 @@ int fit_operators(const KernelFitCommand& command, const EachRow& each_row, std:
 
 }  // namespace
 
-int calibrate_operator(const KernelFitCommand& command, const Session& session) {
+int calibrate_operator(const FitCommand& command, const Session& session) {
   return fit_operators(
       command, [&](const TakeRow& take) { take_rows(command.table, take, session); }, kMinRows,
       session);
 }
 
-int calibrate_operator(const KernelFitCommand& command, const MeasuredTable& table,
+int calibrate_operator(const FitCommand& command, const MeasuredTable& table,
                        const Session& session) {
   return fit_operators(
       command, [&](const TakeRow& take) { take_rows(table, take, session); }, kMinMeasured,

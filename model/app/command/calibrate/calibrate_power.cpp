@@ -28,7 +28,6 @@
 #include "model/base/data_root.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
-#include "model/config/node_number.hpp"
 
 namespace foretell {
 namespace {
@@ -87,7 +86,7 @@ bool is_left_out(const PowerSample& sample, bool has_random) {
   return has_random && !sample.is_random;
 }
 
-PowerSamples read_samples(const KernelFitCommand& command, const GpuDeviceSpec& device) {
+PowerSamples read_samples(const FitCommand& command, const GpuDeviceSpec& device) {
   CsvReader table(command.table, CsvReader::Names::kLowerCase);
   const NamedCells cells(table.header());
   const PowerConditions conditions;
@@ -226,7 +225,7 @@ std::string energy_yaml(const std::string& device, const PowerSamples& samples,
 
 }  // namespace
 
-int calibrate_power(const KernelFitCommand& command, const Session& session) {
+int calibrate_power(const FitCommand& command, const Session& session) {
   const GpuDeviceSpec device = device_to_fit(command);
   const std::string plan_file =
       command.plan.empty() ? (data_root() / "calib" / "fit" / "gpu_energy_plan.yaml").string()

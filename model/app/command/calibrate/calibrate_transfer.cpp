@@ -21,7 +21,6 @@
 #include "model/app/command/calibrate/calibrate_commands.hpp"
 #include "model/app/command/calibrate/fit_output.hpp"
 #include "model/app/request/parallel_predict.hpp"
-#include "model/app/request/request_fields.hpp"
 #include "model/app/tables/impossible_times.hpp"
 #include "model/app/tables/kernel_batch.hpp"
 #include "model/app/tables/kernel_rows.hpp"

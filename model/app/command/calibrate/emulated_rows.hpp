@@ -1,7 +1,6 @@
 // Types that a CPU has no instructions for: the library computes them in a wider one.
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "calib/fit/cpu_fit.hpp"

@@ -1,13 +1,10 @@
 #include "model/app/command/calibrate/fit_forecast.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
 #include <utility>
 
 #include "calib/fitted/neuron/neuron_factors.hpp"
-#include "hw/spec/neuron/sdk_version.hpp"
 #include "model/app/request/outcome_tag.hpp"
 #include "model/app/tables/table_request.hpp"
 #include "model/app/workers/worker_pool.hpp"

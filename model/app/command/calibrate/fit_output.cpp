@@ -6,7 +6,6 @@
 
 #include "calib/fitted/gpu/kernel_factors_library.hpp"
 #include "model/app/terminal/options.hpp"
-#include "model/app/terminal/table_output.hpp"
 #include "reports/record/csv.hpp"
 
 namespace foretell {

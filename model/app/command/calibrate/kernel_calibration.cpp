@@ -150,7 +150,7 @@ bool tells_interval(const KernelFitTask& task) {
 
 }  // namespace
 
-KernelCalibration::KernelCalibration(const KernelFitCommand& command, const GpuDeviceSpec& device,
+KernelCalibration::KernelCalibration(const FitCommand& command, const GpuDeviceSpec& device,
                                      KernelFitSettings settings, const fs::path& folder,
                                      const std::string& split, const Session& session)
     : command_(command),

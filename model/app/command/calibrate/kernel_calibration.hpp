@@ -120,7 +120,7 @@ struct PooledTasks {
 class KernelCalibration {
  public:
   // `folder`: where the program reads factors of the kind from. UserError when there is no row.
-  KernelCalibration(const KernelFitCommand& command, const GpuDeviceSpec& device,
+  KernelCalibration(const FitCommand& command, const GpuDeviceSpec& device,
                     KernelFitSettings settings, const std::filesystem::path& folder,
                     const std::string& split, const Session& session);
 
@@ -213,7 +213,7 @@ class KernelCalibration {
   FitEvidence evidence_of(KernelFitTask& task, const FactorTable& set) const;
   std::vector<std::string> load_start(KernelFitTask& task) const;
 
-  KernelFitCommand command_;
+  FitCommand command_;
   GpuDeviceSpec device_;
   KernelFitSettings settings_;
   std::filesystem::path folder_;  // where the program reads factors of the kind from

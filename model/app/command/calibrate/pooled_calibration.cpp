@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <set>
 
-#include "calib/fit/evidence.hpp"
 #include "calib/fit/field_values.hpp"
 #include "calib/fit/plan.hpp"
 #include "calib/fit/pooled_fit.hpp"
@@ -325,7 +324,7 @@ class KernelCalibration::Pool {
   }
 
   const std::vector<PooledTasks::Member>& members_;
-  const KernelFitCommand& command_;
+  const FitCommand& command_;
   const KernelFactorsLibrary so_far_;  // what lies in the folder of --output is no input
   PoolOptions options_;
   double gives_ = 0;  // by which the loss of a table may rise

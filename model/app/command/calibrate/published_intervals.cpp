@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <deque>
 #include <filesystem>
 #include <map>
 #include <optional>

@@ -146,7 +146,7 @@ Seconds measured_time(const NamedCells& cells, const CsvRow& row) {
   return Seconds(*us * kMicrosecond);
 }
 
-GpuDeviceSpec device_to_fit(const KernelFitCommand& command) {
+GpuDeviceSpec device_to_fit(const FitCommand& command) {
   const GpuCatalog catalog;
   return catalog.load(catalog.find_device(command.device)).spec.device;
 }
@@ -160,7 +160,7 @@ bool DeviceNames::is_device(const std::string& name) {
   return known->second;
 }
 
-bool asks_for(const KernelFitCommand& command, DeviceNames& names, const NamedCells& cells,
+bool asks_for(const FitCommand& command, DeviceNames& names, const NamedCells& cells,
               const CsvRow& row, const char* dtype) {
   const auto is_asked = [&](const std::string& asked, const char* column) {
     return asked.empty() || cells.text(row, column) == asked;

@@ -38,7 +38,7 @@ void take_rows(const MeasuredTable& table, const TakeRow& take, const Session& s
 Seconds measured_time(const NamedCells& cells, const CsvRow& row);
 
 // The device that the command names. UserError for one that is not known.
-GpuDeviceSpec device_to_fit(const KernelFitCommand& command);
+GpuDeviceSpec device_to_fit(const FitCommand& command);
 
 // Is a name that a table gives a GPU that of the device?
 class DeviceNames {
@@ -52,7 +52,7 @@ class DeviceNames {
 };
 
 // Is a row of the device, the library and the type that the command names? `dtype`: its column.
-bool asks_for(const KernelFitCommand& command, DeviceNames& names, const NamedCells& cells,
+bool asks_for(const FitCommand& command, DeviceNames& names, const NamedCells& cells,
               const CsvRow& row, const char* dtype);
 
 // "up to 4K" by powers of eight: which rows are about as large.

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "model/app/terminal/session.hpp"
 #include "reports/render/page_data.hpp"

@@ -2,11 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <utility>
-
 #include "calib/validate/accuracy_report.hpp"
 #include "model/base/errors.hpp"
-#include "model/base/text.hpp"
 #include "reports/render/answer.hpp"
 #include "reports/render/html_report.hpp"
 #include "reports/render/record_text.hpp"

@@ -21,7 +21,6 @@
 #include "model/base/number_text.hpp"
 #include "model/base/text.hpp"
 #include "model/config/unit_text.hpp"
-#include "model/serving/block_pool.hpp"
 #include "model/serving/service.hpp"
 #include "workloads/import/workload.hpp"
 #include "workloads/ir/precision.hpp"
@@ -265,22 +264,19 @@ class Server {
 
   void fill_context(const ServiceResult& result, ServeContext& context) const {
     const WorkerMachine& machine = groups_.front()->machine;
+    static_cast<PredictionOrigin&>(context) = machine;
     context.version = kVersion;
     context.commit = kCommit;
-    context.system = machine.system;
-    context.workload = machine.workload;
-    context.dtype = machine.dtype;
     context.kv_dtype = machine.kv_dtype;
     context.engine = engine_.spec_id;
     context.set = request_.machine.set;
-    context.factors = machine.factors;
-    context.assumed_values = machine.assumed_values + engine_.assumed_values;
+    context.assumed_values += engine_.assumed_values;
     context.seed = base_.seed;
+    context.notes.clear();
     for (const auto& group : groups_) {
       add_new(group->machine.notes, context.notes);
       if (group->machine.kernel_notes) add_new(group->machine.kernel_notes(), context.notes);
     }
-    context.likeness = machine.likeness;
     if (is_changed() &&
         std::count(context.notes.begin(), context.notes.end(), kChangedHardware) == 0)
       context.notes.emplace_back(kChangedHardware);

@@ -3,9 +3,7 @@
 
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <string>
-#include <vector>
 
 #include "model/app/request/prediction.hpp"
 #include "reports/record/serve_record.hpp"

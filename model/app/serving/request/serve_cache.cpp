@@ -19,8 +19,8 @@ bool shares_prefixes(const Load& load) {
 void set_first_use(const EngineHost& host, const WorkerMachine& worker, WorkerRules& rules) {
   const bool on_device = host.first_on.empty() || host.first_on == worker.architecture;
   const bool counts = host.cold == "yes" && on_device;
-  if (!counts) rules.first_prompt = Seconds(0);
-  if (!counts || !worker.reads_latents) rules.first_piece = Seconds(0);
+  if (!counts) rules.host.first_prompt = Seconds(0);
+  if (!counts || !worker.reads_latents) rules.host.first_piece = Seconds(0);
 }
 
 void check_image_tokens(const Load& load, std::int64_t images, std::int64_t each) {

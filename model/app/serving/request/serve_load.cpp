@@ -1,7 +1,5 @@
 #include <fmt/format.h>
 
-#include <utility>
-
 #include "model/app/request/distribution_text.hpp"
 #include "model/app/serving/request/serve.hpp"
 #include "model/base/errors.hpp"

@@ -1,13 +1,10 @@
 #include "model/app/serving/request/served_runs.hpp"
 
-#include <cmath>
 #include <utility>
-#include <vector>
 
 #include "hw/spec/shared/catalog.hpp"
 #include "model/app/request/request_fields.hpp"
 #include "model/base/errors.hpp"
-#include "model/base/text.hpp"
 #include "model/config/document.hpp"
 
 namespace foretell {

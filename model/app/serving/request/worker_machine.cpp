@@ -140,11 +140,8 @@ WorkerMachine called_machine_of(const Predictor& predict, const Request& request
   auto timer = std::make_unique<CallStepTimer>(predict, request, request.exact);
   const RunRecord& record = timer->example();
   WorkerMachine machine;
-  machine.system = record.context.system;
-  machine.workload = record.context.workload;
-  machine.dtype = record.context.dtype;
+  static_cast<PredictionOrigin&>(machine) = record.context;
   machine.kv_dtype = record.context.scenario.kv_dtype;
-  machine.factors = record.context.factors;
   machine.max_length =
       request.context > 0 ? std::min(request.context, model.max_seq_len) : model.max_seq_len;
   if (!request.token_generation_buckets.empty()) {
@@ -175,9 +172,6 @@ WorkerMachine called_machine_of(const Predictor& predict, const Request& request
     machine.host = load_host_power(machine.system, std::string(family_of(request.system).name()));
   }
   machine.changed = !record.context.differs.empty() || changes_hardware(request.set);
-  machine.assumed_values = static_cast<int>(record.context.assumed_values);
-  machine.notes = record.context.notes;
-  machine.likeness = record.context.likeness;
   machine.timer = std::move(timer);
   return machine;
 }

@@ -15,16 +15,13 @@
 #include "model/app/serving/request/split_text.hpp"
 #include "model/serving/step_timer.hpp"
 #include "model/serving/worker_rules.hpp"
+#include "reports/record/run_record.hpp"
 
 namespace foretell {
 
-struct WorkerMachine {
+struct WorkerMachine : PredictionOrigin {
   std::unique_ptr<StepTimer> timer;
-  std::string system;
-  std::string workload;
-  std::string dtype;
   std::string kv_dtype;
-  std::string factors;
   std::int64_t max_length = 0;  // of a context
   bool has_experts = false;
   bool reads_latents = false;  // its attention (MLA)
@@ -57,11 +54,8 @@ struct WorkerMachine {
   std::function<std::string(Watts)> power_note;
   HostPower host;
   std::pair<double, double> watts_ratio{1, 1};  // measured / predicted, 80 %
-  int assumed_values = 0;
-  std::vector<std::string> notes;
   // Of the kernels that were executed so far; empty: none has any.
   std::function<std::vector<std::string>()> kernel_notes;
-  std::string likeness;  // of a device of the user's: what it is taken for
 };
 
 // Machines by everything that they are made from, so that several services share what they execute.

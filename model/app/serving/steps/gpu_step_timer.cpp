@@ -1,13 +1,10 @@
 #include "model/app/serving/steps/gpu_step_timer.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <string_view>
 
-#include "calib/fitted/shared/common_factors.hpp"
 #include "hw/spec/gpu/kernel_library.hpp"
 #include "model/app/request/added_notes.hpp"
-#include "model/app/request/intervals.hpp"
 #include "model/app/request/prompt_images.hpp"
 #include "model/app/serving/steps/attention_part.hpp"
 #include "model/app/serving/steps/layer_kinds.hpp"

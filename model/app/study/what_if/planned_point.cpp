@@ -2,13 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <foretell/version.hpp>
 #include <set>
 
 #include "model/app/plan/candidate.hpp"
 #include "model/app/request/device_family.hpp"
-#include "model/app/request/request_fields.hpp"
 #include "model/app/request/step_tokens.hpp"
 #include "model/app/serving/request/worker_machine.hpp"
 #include "model/app/study/what_if/served_point.hpp"

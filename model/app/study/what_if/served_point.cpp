@@ -1,18 +1,14 @@
 #include "model/app/study/what_if/served_point.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <memory>
 #include <utility>
 
-#include "model/app/request/request_fields.hpp"
 #include "model/app/serving/request/serve_keys.hpp"
 #include "model/app/serving/request/worker_machine.hpp"
 #include "model/app/study/what_if/planned_point.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/number_text.hpp"
-#include "model/base/text.hpp"
 
 namespace foretell {
 namespace {
@@ -126,20 +122,13 @@ ServeRequest served_request(const Request& request) {
 
 RunRecord served_record(const Request& request, const ServeRecord& served) {
   RunRecord record;
-  record.context.version = served.context.version;
-  record.context.commit = served.context.commit;
-  record.context.system = served.context.system;
-  record.context.workload = served.context.workload;
-  record.context.dtype = served.context.dtype;
+  static_cast<PredictionOrigin&>(record.context) = served.context;
+  record.context.likeness.clear();  // the notes say it
   record.context.scenario = request;
   record.context.scenario.batch = 0;
   if (request.distributions.count("input-len") > 0) record.context.scenario.input_len = 0;
   if (request.distributions.count("output-len") > 0) record.context.scenario.output_len = 0;
   record.context.set = request.set;
-  record.context.factors = served.context.factors;
-  record.context.assumed_values = served.context.assumed_values;
-  record.context.seed = served.context.seed;
-  record.context.notes = served.context.notes;
   record.summary = run_summary(served.summary);
   if (!served.distributions.empty()) record.summary.served = times_in_brief(served);
   check_record(record);
