@@ -1,10 +1,12 @@
 #include "model/predict/pipeline.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "calib/fitted/neuron/neuron_factors.hpp"
 #include "model/base/errors.hpp"
+#include "model/system/collective_run.hpp"
 
 namespace foretell {
 namespace {
@@ -67,16 +69,21 @@ class PipelineRunner {
     return result;
   }
 
-  Seconds handover(int stage) const {
+  Seconds handover(int stage) {
     const bool last = stage + 1 == pipeline_.stages;
     const bool same_device = (stage + 1) % pipeline_.stages_per_device != 0;
-    return last || same_device ? Seconds(0) : handover_(last_.output * pipeline_.shares);
+    if (last || same_device) return Seconds(0);
+    if (handed_ != last_.output) time_ = handover_(last_.output);
+    handed_ = last_.output;
+    return time_;
   }
 
   const Pipeline& pipeline_;
   const Handover& handover_;
   Stage last_;  // executed
   int executed_ = -1;
+  Bytes handed_;  // the last time
+  Seconds time_;  // that it took
   LayerRange layers_;
   std::uint64_t instructions_ = 0;
   std::uint64_t events_ = 0;
@@ -93,20 +100,18 @@ LayerRange stage_layers(std::int64_t layers, int stages, int stage) {
   return {first, first + each + (stage < longer ? 1 : 0) - 1};
 }
 
-Seconds handover_time(const NeuronSystemSpec& system, const NeuronFactors& factors, Bytes bytes) {
-  return hop_latency(system.device, factors) + bytes / system.device.link.bandwidth;
-}
-
 Seconds handover_time(const NeuronSystemSpec& system, const NeuronFactors& factors,
                       const StageLayout& layout, Bytes bytes) {
-  const Seconds near = handover_time(system, factors, bytes);
-  const double far = share_leaving(layout, system.devices_of_instance() * system.device.cores);
-  if (system.instance_count() == 1 || far <= 0) return near;
-  const bool networked = system.neighbour_bandwidth == BytesPerSecond(0);
-  const Seconds other =
-      networked ? system.network_hop + bytes / (system.network / system.devices_of_instance())
-                : hop_latency(system.device, factors) + bytes / system.neighbour_bandwidth;
-  return near * (1 - far) + other * far;
+  const auto message = [&](int apart) {
+    const auto size = static_cast<std::uint64_t>(std::ceil(bytes.value()));
+    return to_seconds(execute_message(system, factors, {layout.parts, apart, size}).duration);
+  };
+  const int cores = system.device.cores;
+  const int of_instance = system.devices_of_instance() * cores;
+  const double far = system.instance_count() == 1 ? 0 : share_leaving(layout, of_instance);
+  const Seconds near = far < 1 ? message(std::max(layout.parts, cores)) : Seconds(0);
+  if (far <= 0) return near;
+  return near * (1 - far) + message(std::max(layout.parts, of_instance)) * far;
 }
 
 double share_leaving(const StageLayout& layout, int of_node) {

@@ -1,9 +1,9 @@
 // A network cut into stages of consecutive layers, each on cores of its own.
 //
 // The stages stand on the devices in order. The activations that one hands to the next,
-// [tokens x hidden], are stored to HBM and loaded from there as part of the two stages; between
-// devices they also cross one link, once for all cores of a stage, which hold the same; between
-// instances that is the link of the device to the network, or to the neighbour. A token
+// [tokens x hidden], are stored to HBM and loaded from there as part of the two stages. Between
+// devices they are messages, simulated: each core of a stage sends what it holds to the core of its
+// place in the next, over the links between them, the network or the neighbour. A token
 // goes through all stages one after the other. As soon as there are as many batches in flight as
 // stages, the slowest stage decides how many come out per second.
 #pragma once
@@ -33,7 +33,6 @@ struct Pipeline {
   std::int64_t layers = 0;    // of the network; of no meaning with one stage
   int stages = 1;             // of one copy
   int stages_per_device = 1;  // more than one: neighbours that share a device hand over in its HBM
-  int shares = 1;  // more than one: each core of a stage has only its share of the activations
 };
 
 struct PipelinePass {
@@ -42,10 +41,11 @@ struct PipelinePass {
   Bytes output;     // of the last stage
 };
 
-// How long the next stage waits for activations of this many bytes from a device before it.
+// How long the next stage waits for activations of which each core holds this many bytes.
 using Handover = std::function<Seconds(Bytes)>;
 
 using StageGraph = std::function<std::shared_ptr<const Graph>(const LayerRange&)>;
+
 // One pass of a batch. `graph_of` builds the graph of a stage, `run` executes it; equal stages are
 // executed once.
 PipelinePass run_pipeline(const Pipeline& pipeline, const Handover& handover,
@@ -61,9 +61,8 @@ struct StageLayout {
 // Of the boundaries between devices, those that lie between nodes of `of_node` parts.
 double share_leaving(const StageLayout& layout, int of_node);
 
-// Activations of `bytes` to the next device.
-Seconds handover_time(const NeuronSystemSpec& system, const NeuronFactors& factors, Bytes bytes);
-// Where stages lie on several instances: the mean over the boundaries between devices.
+// `bytes` of each core to the next device; where stages lie on several instances, the mean over the
+// boundaries between devices.
 Seconds handover_time(const NeuronSystemSpec& system, const NeuronFactors& factors,
                       const StageLayout& layout, Bytes bytes);
 

@@ -2,11 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <memory>
-#include <utility>
-
-#include "calib/fitted/neuron/neuron_factors.hpp"
-#include "model/testing/neuron_exemplar.hpp"
+#include "model/base/units.hpp"
 
 namespace foretell {
 namespace {
@@ -35,32 +31,21 @@ TEST(StageLayers, OneStageIsTheWholeNetwork) {
   EXPECT_EQ(stage_layers(0, 1, 0).last, LayerRange{}.last);
 }
 
-TEST(Handover, IsTheHopAndTheTimeOnTheLink) {
-  NeuronSystemSpec system = exemplar_inf2_ring();
-  system.device.link.hop_latency = 1.5_us;
-  system.device.link.bandwidth = 100.0_GBps;
-  NeuronFactors factors;
-  EXPECT_DOUBLE_EQ(handover_time(system, factors, Bytes(1e5)).value(), 2.5e-6);
-  factors.hop_latency = 2.0_us;  // fitted
-  EXPECT_DOUBLE_EQ(handover_time(system, factors, Bytes(1e5)).value(), 3.0e-6);
-}
-
 // Stages whose time is stated, without any mapping: 1 us per layer, 5 us more at either end.
 struct Fake {
   std::int64_t layers = 0;
   int executed = 0;
+  int handed_over = 0;
 
   PipelinePass run(const Pipeline& pipeline) {
-    NeuronSystemSpec system = exemplar_inf2_ring();
-    system.device.link.hop_latency = 2.0_us;
     const auto graph_of = [&](const LayerRange& range) {
       layers = range.last - range.first + 1;
       if (range.first == 0) layers += 5;
       if (range.last + 1 == pipeline.layers) layers += 5;
-      Graph graph("stage");
-      const TensorId x = graph.add_input("hidden_states", {1, 1, 48'000}, DType::kBf16);
-      graph.mark_output(graph.add_op("relu", "Relu", {x}));  // 96 kB: 1 us on a link of 96 GB/s
-      return std::make_shared<const Graph>(std::move(graph));
+      auto graph = std::make_shared<Graph>("stage");
+      const TensorId x = graph->add_input("hidden_states", {1, 1, 48'000}, DType::kBf16);
+      graph->mark_output(graph->add_op("relu", "Relu", {x}));  // 96 kB
+      return graph;
     };
     const auto run = [&](const Graph&) {
       ++executed;
@@ -73,7 +58,10 @@ struct Fake {
       metrics.operators.push_back(op);
       return metrics;
     };
-    const auto handover = [&](Bytes bytes) { return handover_time(system, {}, bytes); };
+    const Handover handover = [&](Bytes bytes) {
+      ++handed_over;
+      return 2.0_us + bytes / 96.0_GBps;
+    };
     return run_pipeline(pipeline, handover, graph_of, run);
   }
 };
@@ -91,6 +79,7 @@ TEST(Pipeline, EqualStagesAreExecutedOnce) {
   Fake fake;
   const PipelinePass pass = fake.run({20, 10, 1});
   EXPECT_EQ(fake.executed, 3);
+  EXPECT_EQ(fake.handed_over, 1);  // the same bytes
   EXPECT_EQ(pass.metrics.instructions, 30U);
   EXPECT_EQ(pass.metrics.operators.size(), 10U);
   Fake uneven;
@@ -111,14 +100,6 @@ TEST(Pipeline, StagesOnOneDeviceHandOverInItsMemory) {
   Fake fake;
   EXPECT_NEAR(fake.run({20, 4, 2}).metrics.device.value(), 33e-6, 1e-12);  // one link
   EXPECT_NEAR(fake.run({20, 4, 4}).metrics.device.value(), 30e-6, 1e-12);  // none
-}
-
-TEST(Pipeline, SharesOfAllCoresCrossTheLink) {
-  Fake fake;
-  Pipeline pipeline{20, 4, 1};
-  pipeline.shares = 8;
-  // For the three handovers of 2 us and 1 us each, the second part is eightfold.
-  EXPECT_NEAR(fake.run(pipeline).metrics.device.value(), 60e-6, 1e-12);
 }
 
 }  // namespace

@@ -38,6 +38,7 @@ struct LinkExchange {
   BytesPerSecond peak;  // of the links of a GPU, one direction
   std::vector<LinkRound> rounds;
   BytesPerSecond network;  // of a GPU to other nodes, one direction; 0: all are of one node
+  int sms = 0;             // of each GPU, that no thread blocks of others find a place on meanwhile
 };
 
 // What a GPU sends in all rounds, which is what it receives.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -22,14 +23,27 @@ namespace {
 constexpr std::uint32_t kRoundsInARow = 9;
 constexpr double kSkewThatCounts = 2e-4;
 
-// Lets all ranks join at time 0, and again as soon as they are done until they have run `rounds`.
+// Who runs a collective, and where.
+struct Members {
+  int cores = 0;           // that the devices have
+  std::vector<int> ranks;  // of them
+  DeviceOrder order = DeviceOrder::kRing;
+};
+
+Members all_of(int cores) {
+  Members members{cores, std::vector<int>(static_cast<std::size_t>(cores))};
+  std::iota(members.ranks.begin(), members.ranks.end(), 0);
+  return members;
+}
+
+// Lets all members join at time 0, and again as soon as they are done until they have run `rounds`.
 class Driver : public sc_core::sc_module {
  public:
   SC_HAS_PROCESS(Driver);
   Driver(const sc_core::sc_module_name& name, CollectiveNetwork& network,
-         const Collective& collective, int ranks, std::uint32_t rounds)
+         const Collective& collective, const std::vector<int>& ranks, std::uint32_t rounds)
       : sc_module(name), network_(network), collective_(collective), rounds_(rounds) {
-    for (int r = 0; r < ranks; ++r) ranks_.push_back(std::make_unique<Rank>(*this, r));
+    for (const int rank : ranks) ranks_.push_back(std::make_unique<Rank>(*this, rank));
     SC_METHOD(begin);
   }
 
@@ -78,16 +92,17 @@ Collective collective_of(const CollectiveShape& shape) {
 
 // What one round took; of several, the mean of those after the first. Traffic is that of all.
 CollectiveExecution execute_rounds(const NeuronSystemSpec& system, const NeuronFactors& factors,
-                                   const Collective& collective, int ranks, std::uint32_t rounds) {
+                                   const Collective& collective, const Members& members,
+                                   std::uint32_t rounds) {
   SimulationContext context;
-  CollectiveFabric fabric("collectives", system, factors, ranks);
+  CollectiveFabric fabric("collectives", system, factors, members.cores, members.order);
   std::vector<std::unique_ptr<Memory>> memories;
   for (std::size_t p = 0; p < fabric.placement().devices().size(); ++p) {
     const std::string name = "hbm" + std::to_string(p);
     memories.push_back(make_memory(name.c_str(), system.device.hbm));
     fabric.bind_memory(static_cast<int>(p), *memories.back());
   }
-  Driver driver("driver", fabric, collective, ranks, rounds);
+  Driver driver("driver", fabric, collective, members.ranks, rounds);
   context.run();
 
   CollectiveExecution result;
@@ -113,7 +128,19 @@ CollectiveExecution execute_collective(const NeuronSystemSpec& system, const Neu
   if (shape.bytes == 0)
     throw UserError("a collective of 0 bytes; state the size of the buffer of a rank");
   require_groups(system, shape, ranks);
-  return execute_rounds(system, factors, collective_of(shape), ranks, 1);
+  return execute_rounds(system, factors, collective_of(shape), all_of(ranks), 1);
+}
+
+CollectiveExecution execute_message(const NeuronSystemSpec& system, const NeuronFactors& factors,
+                                    const StageMessage& message) {
+  Members members{2 * message.apart, {}, DeviceOrder::kLine};
+  for (int r = 0; r < message.ranks; ++r) {
+    members.ranks.push_back(r);
+    members.ranks.push_back(r + message.apart);
+  }
+  const Collective permute =
+      collective_of({CollectiveKind::kPermute, message.bytes, 2, message.apart});
+  return execute_rounds(system, factors, permute, members, 1);
 }
 
 void require_groups(const NeuronSystemSpec& system, const CollectiveShape& shape, int ranks) {
@@ -145,7 +172,8 @@ const CollectiveExecution& CollectiveCosts::of(const CollectiveShape& shape) {
     // is by how much the next one ends later. Groups would run away from one another in a row; the
     // other collectives of their program hold them together.
     duration =
-        execute_rounds(system_, factors_, collective_of(shape), ranks_, kRoundsInARow).duration;
+        execute_rounds(system_, factors_, collective_of(shape), all_of(ranks_), kRoundsInARow)
+            .duration;
   }
   const auto cores = static_cast<std::uint64_t>(std::min(ranks_, system_.device.cores));
   table_[shape] = {duration, execution.hbm_read / cores, execution.hbm_written / cores};

@@ -34,6 +34,17 @@ struct CollectiveExecution {
 CollectiveExecution execute_collective(const NeuronSystemSpec& system, const NeuronFactors& factors,
                                        const CollectiveShape& shape, int ranks);
 
+// What each of `ranks` cores sends at once to the core that stands `apart` places after it, devices
+// in a line; both send, as in a pipeline whose stages are all busy. `apart` cores fill devices, and
+// `ranks` <= `apart`. Until the last one has received it all.
+struct StageMessage {
+  int ranks = 1;
+  int apart = 1;
+  std::uint64_t bytes = 0;
+};
+CollectiveExecution execute_message(const NeuronSystemSpec& system, const NeuronFactors& factors,
+                                    const StageMessage& message);
+
 // Executes each different collective of a copy once. Lives longer than the simulations that use
 // it; system and factors outlive it.
 class CollectiveCosts {

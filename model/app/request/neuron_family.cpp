@@ -179,7 +179,6 @@ class NeuronDevice final : public ResolvedDevice {
   Pipeline stages(Phase phase) const override {
     Pipeline pipeline = ResolvedDevice::stages(phase);
     pipeline.stages_per_device = std::max(1, cores_per_device() / ranks_of_stage(request()));
-    if (phase == Phase::kPrefill && request().sequence_parallel) pipeline.shares = request().tp;
     return pipeline;
   }
 

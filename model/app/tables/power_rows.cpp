@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "calib/fitted/gpu/gpu_factor_tables.hpp"
+#include "calib/import/translated_columns.hpp"
 #include "calib/validate/left_out_rows.hpp"
 #include "calib/validate/part.hpp"
 #include "hw/spec/gpu/layer_kernel_facts.hpp"
@@ -128,8 +129,11 @@ void read_experts(const std::string& kernel, const ShapeSizes& shape, PowerRow& 
   layer.distribution = shape.text_or("distribution", layer.distribution);
   check_experts_shape(layer);
   layer.gated = kernel.find("nongated") == std::string::npos;
+  const LayerType& stored = kKernels.type(translated_dtype(type));
+  const OperandType operands{bits_of_rate(stored.rate), stored.weight_bytes,
+                             stored.activation_bytes};
   row.work = experts_work(kKernels.facts(kernel + ' ' + type), device_of(row.gpu), layer,
-                          expert_loads(layer), matrix_type(type));
+                          expert_loads(layer), operands);
   row.experts = static_cast<double>(layer.experts);
   row.kernel_class = "experts " + type;
   row.family = fmt::format("experts {} {} {} {}", shape.text("hidden_size"),

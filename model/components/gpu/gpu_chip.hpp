@@ -31,6 +31,7 @@ class GpuChip final : public Executor {
   GpuLinks& links() { return *links_; }
   Memory& hbm() { return *hbm_; }  // for others to bind to
   const SmPool& sms() const { return sms_; }
+  SmPool& sms() { return sms_; }
   void add_activity(const std::string& prefix, std::vector<ModuleActivity>& modules) const override;
 
  private:

@@ -67,6 +67,7 @@ void GpuLinks::start(const LinkExchange& exchange, std::uint32_t index, Collecti
   round_ = 0;
   repeats_ = 0;
   serial_ = static_cast<std::uint64_t>(index) << kRoundBits;
+  sms_.hold(exchange.sms);
   begin_round();
 }
 
@@ -167,6 +168,7 @@ void GpuLinks::end_round_if_complete() {
     ++round_;
   }
   if (round_ < exchange_->rounds.size()) return begin_round();
+  sms_.hold(-exchange_->sms);
   exchange_ = nullptr;
   member_->collective_done();
 }

@@ -7,7 +7,7 @@ namespace foretell {
 namespace {
 
 KnownTimes::Key key_of_exchange(const LinkExchange& exchange) {
-  KnownTimes::Key key = {static_cast<double>(exchange.ranks)};
+  KnownTimes::Key key = {static_cast<double>(exchange.ranks), static_cast<double>(exchange.sms)};
   for (const LinkRound& round : exchange.rounds) {
     key.insert(key.end(), {static_cast<double>(round.times), round.latency.value(),
                            round.local.value(), round.local_rate.value()});
@@ -51,6 +51,8 @@ void GpuNode::join(int rank, std::uint32_t index, const Collective& collective,
   const KnownTimes::Known* const known = alone_ ? known_.find(key_) : nullptr;
   if (known != nullptr) {
     for (int r = 0; r < exchange.ranks; ++r) gpu(r).links().count(exchange);
+    known_sms_ = exchange.sms;
+    gpu(0).sms().hold(known_sms_);
     known_over_.notify(to_sc_time(known->time));
     return;
   }

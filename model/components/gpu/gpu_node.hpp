@@ -44,6 +44,7 @@ class GpuNode : public sc_core::sc_module, public CollectiveNetwork {
   void all_done();
   // SC_METHOD, which takes no const member.
   void known_done() {  // NOLINT(readability-make-member-function-const)
+    gpu(0).sms().hold(-known_sms_);
     all_.member->collective_done();
   }
 
@@ -53,6 +54,7 @@ class GpuNode : public sc_core::sc_module, public CollectiveNetwork {
   KnownTimes known_;
   KnownTimes::Key key_;  // of the collective at hand
   Ticks joined_ = 0;
+  int known_sms_ = 0;  // that it holds, where its time is known
   bool alone_ = true;  // no grid ran on the SMs when it began
   sc_core::sc_event known_over_;
 };

@@ -90,6 +90,15 @@ void SmPool::start(const Grid& grid, Ticks launched, std::function<std::string()
   plan();
 }
 
+void SmPool::hold(int sms) {
+  if (sms == 0) return;
+  advance();
+  held_sms_ += sms;
+  held_[static_cast<std::size_t>(GridResource::kSms)] =
+      static_cast<double>(std::min(held_sms_, sms_ - 1)) / sms_;
+  plan();
+}
+
 void SmPool::ask_if_due(Running& grid) {
   if (grid.asked || !has_bytes(*grid.grid)) return;
   const bool ends = grid.phase >= grid.phases.size() || grid.left <= kTick;
@@ -144,6 +153,7 @@ void SmPool::advance() {
   const auto passed = static_cast<double>(now - advanced_to_);
   advanced_to_ = now;
   if (!(passed > 0)) return;
+  for (std::size_t r = 0; r < kGridResources; ++r) served_[r] += passed * held_[r];
   if (running_.size() > 1) count_shared(passed);
   for (const auto& grid : running_) progress(*grid, passed * grid->speed);
 }
@@ -168,7 +178,7 @@ void SmPool::plan() {
   wake_.cancel();
   if (running_.empty()) return;
   double next = 0;
-  if (running_.size() == 1) {
+  if (running_.size() == 1 && held_sms_ == 0) {
     running_.front()->speed = 1;
     const Running& grid = *running_.front();
     next = grid.asked || !has_bytes(*grid.grid) ? grid.left : std::min(grid.left, grid.phase_left);
@@ -178,7 +188,7 @@ void SmPool::plan() {
       const bool some = grid->phase < grid->phases.size();
       demands.push_back(some ? grid->phases[grid->phase].demand : GridDemand{});
     }
-    const std::vector<double> speeds = fair_speeds(demands);
+    const std::vector<double> speeds = fair_speeds(demands, held_);
     next = -1;
     for (std::size_t g = 0; g < running_.size(); ++g) {
       Running& grid = *running_[g];

@@ -56,6 +56,8 @@ class SmPool : public sc_core::sc_module {
   void start(const Grid& grid, Ticks launched, std::function<std::string()> entry, SmClient& client,
              double l2_share = 1);
   bool idle() const { return running_.empty(); }
+  // This many SMs more, or fewer, have no places for thread blocks; one at least is left.
+  void hold(int sms);
 
   // Integral over what ran so far: all of the resource over this time.
   Seconds served(GridResource resource) const;
@@ -99,6 +101,8 @@ class SmPool : public sc_core::sc_module {
   std::map<std::vector<double>, GridWaves> known_;
   std::vector<std::unique_ptr<Running>> running_;  // in the order in which they started
   Ticks advanced_to_ = 0;
+  int held_sms_ = 0;
+  GridDemand held_{};
   GridDemand served_{};   // femtoseconds
   GridDemand stalled_{};  // femtoseconds
   double shared_ = 0;

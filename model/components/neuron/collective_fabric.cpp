@@ -25,8 +25,8 @@ LinkSpec link_between(const NeuronSystemSpec& system, const NeuronFactors& facto
 
 CollectiveFabric::CollectiveFabric(const sc_core::sc_module_name& name,
                                    const NeuronSystemSpec& system, const NeuronFactors& factors,
-                                   int ranks)
-    : sc_module(name), placement_(system, ranks), topology_(system, placement_.instances()) {
+                                   int ranks, DeviceOrder order)
+    : sc_module(name), placement_(system, ranks, order), topology_(system, placement_.instances()) {
   const CollectiveTiming timing = collective_timing(system.device, factors);
   for (int d = 0; d < topology_.places(); ++d) {
     const std::string unit_name = d == topology_.network() ? "network" : "chip" + std::to_string(d);

@@ -19,7 +19,7 @@ class CollectiveFabric : public sc_core::sc_module, public CollectiveNetwork {
  public:
   // `system` outlives the fabric.
   CollectiveFabric(const sc_core::sc_module_name& name, const NeuronSystemSpec& system,
-                   const NeuronFactors& factors, int ranks);
+                   const NeuronFactors& factors, int ranks, DeviceOrder order = DeviceOrder::kRing);
 
   // Gives the device at `position` of the placement its memory; every one needs one before the
   // simulation starts.

@@ -158,6 +158,7 @@ Collective read_exchange(const Node& node, const std::string& path, const Expres
   std::int64_t ranks = 2;
   std::int64_t rounds = 1;
   std::int64_t peers = 1;
+  std::int64_t sms = 0;
   BytesPerSecond links;
   WorkReader reader(node, path, names);
   reader.name("exchange", collective.name);
@@ -171,9 +172,10 @@ Collective read_exchange(const Node& node, const std::string& path, const Expres
   reader.quantity("links", links);
   reader.quantity("local", round.local);
   reader.quantity("local_rate", round.local_rate);
+  reader.count("sms", sms);
   reader.done(common);
-  for (const auto& [key, count] :
-       {std::pair("ranks", ranks), std::pair("rounds", rounds), std::pair("peers", peers)}) {
+  for (const auto& [key, count] : {std::pair("ranks", ranks), std::pair("rounds", rounds),
+                                   std::pair("peers", peers), std::pair("sms", sms)}) {
     if (count <= kMost) continue;
     throw problem_at(*node.find(key), path + "." + key,
                      fmt::format("is {}; the most is {}", count, kMost));
@@ -186,6 +188,7 @@ Collective read_exchange(const Node& node, const std::string& path, const Expres
   collective.exchange.ranks = static_cast<int>(ranks);
   collective.exchange.peak = links > BytesPerSecond(0) ? links : round.links.rate;
   collective.exchange.rounds = {round};
+  collective.exchange.sms = static_cast<int>(sms);
   const auto times = static_cast<double>(rounds);
   collective.busy[WorkUnit::kLaunch] = collective.launch + times * round.latency;
   if (round.links.rate > BytesPerSecond(0)) {

@@ -55,6 +55,7 @@ GridSequence exchange_kernels(const LayerCall& call, const ExchangeShape& shape)
     kernel.exchange.ranks = static_cast<int>(nodes) * (peers + 1);
     kernel.exchange.peak = call.device().nvlink.bandwidth;
     kernel.exchange.rounds = {round};
+    kernel.exchange.sms = static_cast<int>(shape.sms);
   }
   GridSequence program;
   program.kernels.push_back(kernel);

@@ -27,10 +27,9 @@ const char* to_string(GridResource resource) {
   return kNames.at(static_cast<std::size_t>(resource));
 }
 
-std::vector<double> fair_speeds(const std::vector<GridDemand>& demands) {
+std::vector<double> fair_speeds(const std::vector<GridDemand>& demands, GridDemand taken) {
   std::vector<double> speeds(demands.size(), 0);
   std::vector<bool> rising(demands.size(), true);
-  GridDemand taken{};  // by those that do not rise any more
   std::size_t left = demands.size();
   while (left > 0) {
     const double limit = next_limit(demands, rising, taken);

@@ -5,9 +5,9 @@
 // resource, max-min fair: all speeds rise evenly until a resource is taken up; the grids that need
 // it stay there, the others go on rising, up to 1.
 //
-// Two laws follow for any demands up to 1 (fluid_share_test.cpp): the speeds sum up to 1 or more,
-// so that grids together are never slower than one after the other; and no resource serves more
-// than it has, so that they are never faster than the busiest resource.
+// Two laws follow for any demands up to 1 (fluid_share_test.cpp): where nothing is held, the speeds
+// sum up to 1 or more, so that grids together are never slower than one after the other; and no
+// resource serves more than it has, so that they are never faster than the busiest resource.
 #pragma once
 
 #include <array>
@@ -34,7 +34,8 @@ const char* to_string(GridResource resource);  // "sms", "tensor", …, "shared_
 // The share of each resource while the grid runs alone: between 0 and 1.
 using GridDemand = std::array<double, kGridResources>;
 
-// The speed of each of them, above 0 and up to 1.
-std::vector<double> fair_speeds(const std::vector<GridDemand>& demands);
+// The speed of each of them, above 0 and up to 1; `taken` of each resource, below 1, is held
+// whatever they do.
+std::vector<double> fair_speeds(const std::vector<GridDemand>& demands, GridDemand taken = {});
 
 }  // namespace foretell

@@ -103,20 +103,20 @@ int Topology::distance(int from, int to) const {
   return links;
 }
 
-std::vector<int> Topology::ring(int count) const {
+std::vector<int> Topology::ring(int count, DeviceOrder order) const {
   FORETELL_CHECK(count > 0 && count <= devices_, "more devices than there are");
   if (count > of_instance_) {
     FORETELL_CHECK(count % of_instance_ == 0, "a group that fills its instances unevenly");
     std::vector<int> all;
     for (int d = 0; d < count; d += of_instance_) {
-      for (const int device : ring(of_instance_)) all.push_back(d + device);
+      for (const int device : ring(of_instance_, order)) all.push_back(d + device);
     }
     return all;
   }
   const bool torus = name_ == "torus-4x4";
   std::vector<int> line(at(count));
   for (int d = 0; d < count; ++d) line[at(d)] = torus ? torus_snake(d) : d;
-  if (distance(line.back(), line.front()) <= 1) return line;
+  if (order == DeviceOrder::kLine || distance(line.back(), line.front()) <= 1) return line;
   std::vector<int> folded;
   for (int d = 0; d < count; d += 2) folded.push_back(line[at(d)]);
   for (int d = (count - 1) | 1; d > 0; d -= 2) {
@@ -125,14 +125,14 @@ std::vector<int> Topology::ring(int count) const {
   return folded;
 }
 
-RankPlacement::RankPlacement(const NeuronSystemSpec& system, int ranks)
+RankPlacement::RankPlacement(const NeuronSystemSpec& system, int ranks, DeviceOrder order)
     : ranks_(ranks), cores_per_device_(std::min(ranks, system.device.cores)) {
   FORETELL_CHECK(ranks > 0 && ranks % cores_per_device_ == 0,
                  "a group that fills its devices unevenly");
   const int devices = ranks / cores_per_device_;
   const int of_instance = system.devices_of_instance();
   instances_ = (devices + of_instance - 1) / of_instance;
-  devices_ = Topology(system, instances_).ring(devices);
+  devices_ = Topology(system, instances_).ring(devices, order);
 }
 
 }  // namespace foretell

@@ -23,6 +23,8 @@ struct LinkEnds {
   LinkKind kind = LinkKind::kInside;
 };
 
+enum class DeviceOrder : std::uint8_t { kRing, kLine };  // of a group; of stages of a pipeline
+
 class Topology {
  public:
   // As NeuronSystemSpec::topology names it. Devices of "torus-4x4" are numbered row by row.
@@ -46,8 +48,9 @@ class Topology {
   // are whole instances, each in this order. Neighbours in this order,
   // the last and the first among them, are linked where the topology allows it; on an open chain
   // the ring goes out over every second device and returns over the others, so that no step
-  // passes more than two links and no two neighbours share one.
-  std::vector<int> ring(int count) const;
+  // passes more than two links and no two neighbours share one. In a line each is linked to the
+  // next, whatever the way back.
+  std::vector<int> ring(int count, DeviceOrder order = DeviceOrder::kRing) const;
 
  private:
   void link(int a, int b, LinkKind kind = LinkKind::kInside);  // both directions
@@ -63,11 +66,11 @@ class Topology {
   std::vector<std::vector<int>> next_;  // [from][to]
 };
 
-// The devices and cores that a tensor-parallel group occupies. Rank r runs on core r mod
-// cores-per-device of the device at position r / cores-per-device of the ring.
+// The devices and cores that a group occupies. Rank r runs on core r mod cores-per-device of the
+// device at position r / cores-per-device of the ring, or of the line.
 class RankPlacement {
  public:
-  RankPlacement(const NeuronSystemSpec& system, int ranks);
+  RankPlacement(const NeuronSystemSpec& system, int ranks, DeviceOrder order = DeviceOrder::kRing);
 
   int ranks() const { return ranks_; }
   int cores_per_device() const { return cores_per_device_; }  // that take part
