@@ -172,7 +172,7 @@ Collective read_exchange(const Node& node, const std::string& path, const Expres
   reader.quantity("links", links);
   reader.quantity("local", round.local);
   reader.quantity("local_rate", round.local_rate);
-  reader.count("sms", sms);
+  reader.count("sms", sms, 0);
   reader.done(common);
   for (const auto& [key, count] : {std::pair("ranks", ranks), std::pair("rounds", rounds),
                                    std::pair("peers", peers), std::pair("sms", sms)}) {
