@@ -45,6 +45,25 @@ TEST(HeldSms, AGridHasTheOthersUntilTheLastMessageIsThere) {
   EXPECT_NEAR(takes({product}, {exchange_of(0, Bytes(5e6))}), 100e-6, 1e-9);
 }
 
+// 20 us of thread blocks and 100 us of bytes, this many stages ahead of the one that is computed.
+Grid reads_of(double stages_ahead) {
+  Grid grid = product_of(Seconds(20e-6));
+  grid.dram_bytes = Bytes(100e6);
+  grid.dram_rate = BytesPerSecond(1e12);
+  grid.stages_ahead = stages_ahead;
+  return grid;
+}
+
+TEST(HeldSms, AGridThatWaitsForDramMissesThemOnlyInItsThreadBlocks) {
+  const Collective exchange = exchange_of(20, Bytes(60e6));  // 600 us
+  // Nothing overlaps: 25 + 100 us while they are held, then 20 + 100; 600 + (720 - 600 120 / 125).
+  const std::vector<Grid> summed(6, reads_of(0));
+  EXPECT_NEAR(takes(summed, {exchange}), 744e-6, 1e-9);
+  // All overlaps: DRAM is as busy as before.
+  const std::vector<Grid> overlapped(6, reads_of(30));
+  EXPECT_NEAR(takes(overlapped, {exchange}), takes(overlapped, {}), 1e-9);
+}
+
 TEST(HeldSms, AloneAnExchangeTakesNoLongerWithThem) {
   const double without = takes({}, {exchange_of(0, Bytes(5e6))});
   EXPECT_EQ(takes({}, {exchange_of(20, Bytes(5e6))}), without);

@@ -94,8 +94,11 @@ void SmPool::hold(int sms) {
   if (sms == 0) return;
   advance();
   held_sms_ += sms;
-  held_[static_cast<std::size_t>(GridResource::kSms)] =
-      static_cast<double>(std::min(held_sms_, sms_ - 1)) / sms_;
+  const double share = static_cast<double>(std::min(held_sms_, sms_ - 1)) / sms_;
+  for (const GridResource held : {GridResource::kSms, GridResource::kThreads,
+                                  GridResource::kRegisters, GridResource::kSharedMemory}) {
+    held_[static_cast<std::size_t>(held)] = share;
+  }
   plan();
 }
 
@@ -137,9 +140,8 @@ void SmPool::progress(Running& grid, double by) {
   while (by > 0 && grid.phase < grid.phases.size()) {
     const bool last = grid.phase + 1 == grid.phases.size();
     const double step = last ? by : std::min(by, grid.phase_left);
-    for (std::size_t r = 0; r < kGridResources; ++r) {
-      served_[r] += step * grid.phases[grid.phase].demand[r];
-    }
+    const GridDemand demand = demand_of(grid);
+    for (std::size_t r = 0; r < kGridResources; ++r) served_[r] += step * demand[r];
     by -= step;
     grid.phase_left -= step;
     if (last || grid.phase_left > kTick) return;
@@ -164,14 +166,21 @@ void SmPool::count_shared(double passed) {
   GridDemand used{};
   for (const auto& grid : running_) {
     if (grid->phase >= grid->phases.size()) continue;
+    const GridDemand demand = demand_of(*grid);
     for (std::size_t r = 0; r < kGridResources; ++r) {
-      asked[r] += grid->phases[grid->phase].demand[r];
-      used[r] += grid->speed * grid->phases[grid->phase].demand[r];
+      asked[r] += demand[r];
+      used[r] += grid->speed * demand[r];
     }
   }
   for (std::size_t r = 0; r < kGridResources; ++r) {
     stalled_[r] += passed * std::max(0.0, std::min(1.0, asked[r]) - used[r]);
   }
+}
+
+GridDemand SmPool::demand_of(const Running& grid) const {
+  const double held = held_[static_cast<std::size_t>(GridResource::kSms)];
+  if (!(held > 0)) return grid.phases[grid.phase].demand;
+  return demand_beside(grid.phases[grid.phase], held, *grid.grid, grid.waves, grid.memory);
 }
 
 void SmPool::plan() {
@@ -186,7 +195,7 @@ void SmPool::plan() {
     std::vector<GridDemand> demands;
     for (const auto& grid : running_) {
       const bool some = grid->phase < grid->phases.size();
-      demands.push_back(some ? grid->phases[grid->phase].demand : GridDemand{});
+      demands.push_back(some ? demand_of(*grid) : GridDemand{});
     }
     const std::vector<double> speeds = fair_speeds(demands, held_);
     next = -1;

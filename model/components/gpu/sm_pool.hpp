@@ -91,6 +91,7 @@ class SmPool : public sc_core::sc_module {
   void plan();                              // speeds, and when the next phase ends
   void ask_if_due(Running& grid);           // for the first byte
   void ask(Running& grid);
+  GridDemand demand_of(const Running& grid) const;  // in its phase, beside held SMs
   // Sets its phases, of which `passed` femtoseconds are over.
   static void set_phases(Running& grid, double passed);
   GridWaves waves_of(const Grid& grid);

@@ -22,6 +22,7 @@ namespace foretell {
 struct GridPhase {
   double time = 0;  // femtoseconds, alone
   GridDemand demand{};
+  bool feeds = true;  // thread blocks compute while bytes arrive: not the tail
 };
 
 // How its thread blocks fill the SMs, in femtoseconds from the first one.
@@ -64,5 +65,11 @@ BlockShares block_shares(const Grid& grid, const GpuSmSpec& sm);
 std::vector<GridPhase> grid_phases(const Grid& grid, const GridWaves& waves,
                                    const GridMemory& memory, double total,
                                    const BlockShares& shares = {});
+
+// The demand of a phase where this share of all SMs, below 1, is held by something else. Thread
+// blocks in fewer places take longer as a whole, but what they wait for of the memories does not:
+// the grid runs at the speed of both together, and needs fewer places for it.
+GridDemand demand_beside(const GridPhase& phase, double held, const Grid& grid,
+                         const GridWaves& waves, const GridMemory& memory);
 
 }  // namespace foretell

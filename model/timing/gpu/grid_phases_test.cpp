@@ -104,5 +104,33 @@ TEST(GridPhases, ThePartialWaveAtTheEndLeavesPlacesFree) {
   EXPECT_NEAR(grid_drain(grid, waves, {}), 5e-6 * kFemtoseconds, 1);
 }
 
+// Beside held SMs a grid is never slower than its places are fewer, never faster than alone, and
+// takes no more places than are left.
+TEST(GridPhases, BesideHeldSmsItsPlacesAreEnoughForASpeedBetweenTheirShareAndOne) {
+  std::mt19937 random(5);
+  for (int round = 0; round < 500; ++round) {
+    const Grid grid = random_kernel(random);
+    const GridWaves waves = grid_waves(grid, kPhaseSms);
+    const GridMemory memory = stated_memory(grid);
+    const double alone = grid_body(grid, waves, memory) + grid.tail.value() * kFemtoseconds;
+    double last = 1;
+    for (const double held : {0.0, 0.1, 0.5, 0.99}) {
+      const GridWaves fewer{std::llround(static_cast<double>(waves.makespan) / (1 - held)), 0, 0};
+      for (const GridPhase& phase : grid_phases(grid, waves, memory, alone)) {
+        const GridDemand demand = demand_beside(phase, held, grid, waves, memory);
+        GridDemand taken{};
+        taken[0] = held;
+        const double speed = fair_speeds({demand}, taken).front();
+        EXPECT_GE(speed, 1 - held - 1e-9);
+        if (phase.demand[0] == 1 && phase.feeds) {
+          EXPECT_NEAR(speed, grid_body(grid, waves, memory) / grid_body(grid, fewer, memory), 1e-9);
+          EXPECT_LE(speed, last + 1e-9);
+          last = speed;
+        }
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace foretell
