@@ -33,6 +33,7 @@ constexpr std::size_t kMaxKept = 32;
 struct KeptFolders : KeptValues<std::vector<std::string>, kMaxKept> {};
 struct KeptNetworks : KeptValues<ModelConfig, kMaxKept> {};
 constexpr std::string_view kExtension = ".json";
+constexpr std::string_view kConfigFile = "config.json";
 constexpr std::string_view kFormatFile = "hf_quant_config.json";  // beside a config.json
 
 std::string default_folder() {
@@ -53,7 +54,7 @@ std::string without_organisation(const std::string& name) {
 
 // A folder as a network is downloaded into: its config.json.
 std::string config_in(const std::string& folder) {
-  const fs::path file = fs::path(folder) / "config.json";
+  const fs::path file = fs::path(folder) / kConfigFile;
   if (!fs::is_regular_file(file)) {
     throw UserError(folder + ": is a folder without a config.json; name the folder of a network, " +
                     "its config.json or an ONNX file");
@@ -179,21 +180,20 @@ std::string part_names(const ModelConfig& config) {
   return join(names, ", ");
 }
 
+// A folder below with a config.json is one network, whatever else was downloaded into it.
 std::vector<std::string> list_networks(const std::string& folder) {
   std::vector<std::string> names;
   for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder)) {
-    if (!entry.is_regular_file() || entry.path().extension() != kExtension) continue;
-    const std::string name = entry.path().lexically_relative(folder).generic_string();
-    names.push_back(name.substr(0, name.size() - kExtension.size()));
+    const fs::path& file = entry.path();
+    if (!entry.is_regular_file() || file.extension() != kExtension) continue;
+    const fs::path inside = file.lexically_relative(folder);
+    const bool downloaded =
+        inside.has_parent_path() && fs::is_regular_file(file.parent_path() / kConfigFile);
+    if (!downloaded) names.push_back(fs::path(inside).replace_extension().generic_string());
+    if (downloaded && file.filename() == kConfigFile)
+      names.push_back(inside.parent_path().generic_string());
   }
   std::sort(names.begin(), names.end());
-  return names;
-}
-
-// Names of a network beside the one of its file.
-std::vector<std::string> other_names(const ModelConfig& config) {
-  std::vector<std::string> names = config.also_called;
-  if (!config.published_as.empty()) names.push_back(config.published_as);
   return names;
 }
 
@@ -268,7 +268,7 @@ std::string WorkloadLibrary::listed_name(std::string_view name) const {
   }
   if (matches.size() == 1) return matches.front();
   for (const std::string& candidate : names_) {
-    const std::vector<std::string> others = other_names(load_listed(candidate));
+    const std::vector<std::string> others = other_names(candidate);
     const bool is_meant = std::any_of(others.begin(), others.end(),
                                       [name](const auto& other) { return is_called(other, name); });
     if (is_meant) return candidate;
@@ -286,16 +286,30 @@ std::vector<std::pair<std::string, std::string>> WorkloadLibrary::every_name(
   std::vector<std::pair<std::string, std::string>> names;
   for (const std::string& listed : names_) names.emplace_back(listed, listed);
   for (const std::string& listed : names_) {
-    for (const std::string& other : other_names(load_listed(listed))) {
+    for (const std::string& other : other_names(listed)) {
       names.emplace_back(with_owner ? other : other.substr(other.rfind('/') + 1), listed);
     }
   }
   return names;
 }
 
+std::vector<std::string> WorkloadLibrary::other_names(const std::string& listed) const {
+  try {
+    const ModelConfig config = load_listed(listed);
+    std::vector<std::string> names = config.also_called;
+    if (!config.published_as.empty()) names.push_back(config.published_as);
+    return names;
+  } catch (const UserError&) {
+    return {};
+  }
+}
+
 ModelConfig WorkloadLibrary::load_listed(const std::string& name) const {
   const std::string path = folder_ + "/" + name + std::string(kExtension);
-  return parse_model_config(read_file(path), name, path);
+  if (fs::is_regular_file(path)) return parse_model_config(read_file(path), name, path);
+  ModelConfig config = read(config_in(folder_ + "/" + name));
+  config.name = name;
+  return config;
 }
 
 std::int64_t bucketed_kv_len(std::int64_t positions, std::int64_t longest, std::int64_t smallest) {

@@ -104,6 +104,9 @@ class WorkloadLibrary {
   ModelConfig read(std::string_view name) const;
   // What networks are called and which one each name means; with owners where `given` has one.
   std::vector<std::pair<std::string, std::string>> every_name(std::string_view given) const;
+  // Those of a network beside the one of its file; none of a file that cannot be read, which is
+  // said where it is asked for.
+  std::vector<std::string> other_names(const std::string& listed) const;
   ModelConfig load_listed(const std::string& name) const;
 
   std::string folder_;

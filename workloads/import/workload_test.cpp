@@ -164,6 +164,22 @@ TEST_F(WorkloadFolder, AFolderOfTheUsersOwn) {
   EXPECT_THAT(message_of(library, "bert-large-uncased"), HasSubstr("there are: org/net"));
 }
 
+TEST_F(WorkloadFolder, ADownloadedNetworkIsItsFolder) {
+  write("org/net/config.json", tiny());
+  write("org/net/generation_config.json", "{}");
+  const WorkloadLibrary library(root_.string());
+  EXPECT_THAT(library.names(), ::testing::ElementsAre("org/net"));
+  EXPECT_EQ(library.load("net").name, "org/net");
+}
+
+TEST_F(WorkloadFolder, OneThatCannotBeReadHidesNoOther) {
+  write("a/broken.json", "{\"model_type\": \"unheard_of\"}");
+  write("my-net.json", tiny());
+  const WorkloadLibrary library(root_.string());
+  EXPECT_EQ(library.load("My Net").name, "my-net");
+  EXPECT_THAT(message_of(library, "broken"), HasSubstr("unheard_of"));
+}
+
 TEST_F(WorkloadFolder, AmbiguousNamesAreRefused) {
   write("a/net.json", tiny());
   write("b/net.json", tiny());

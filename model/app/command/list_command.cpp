@@ -179,8 +179,12 @@ Table list_workloads() {
   table.columns = {{"workload"}, {"architecture"}, {"published_as"}};
   const WorkloadLibrary library;
   for (const std::string& name : library.names()) {
-    const ModelConfig config = library.load(name);
-    table.rows.push_back({name, config.model_type, config.published_as});
+    try {
+      const ModelConfig config = library.load(name);
+      table.rows.push_back({name, config.model_type, config.published_as});
+    } catch (const UserError&) {
+      table.rows.push_back({name, "cannot be read", ""});  // `show` says why
+    }
   }
   return table;
 }
