@@ -1,5 +1,7 @@
 #include "model/predict/collective_rows.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -7,12 +9,24 @@
 #include "hw/spec/gpu/kernel_library.hpp"
 #include "hw/spec/shared/kernel_shapes.hpp"
 #include "model/base/errors.hpp"
+#include "model/timing/gpu/network_exchange.hpp"
 
 namespace foretell {
 
 namespace {
 
 const std::string& common_table() { return kernel_libraries().choice().collectives; }
+
+// A chip alone stands for a server of them.
+constexpr int kServer = 8;
+
+void check_ranks(const GpuSystemSpec& system, int ranks) {
+  const int most = system.devices > 1 ? system.devices : kServer;
+  if (ranks <= most) return;
+  throw UserError(fmt::format(
+      "n_ranks: {} are more than the {} GPUs of {}; name a system that has them: gpu or system",
+      ranks, most, system.devices > 1 ? system.id : "a server with " + system.id));
+}
 
 // Whose kernel a row calls, and how it divides a sum.
 CollectiveKernel custom_kernel(const CollectiveRow& row) {
@@ -58,9 +72,12 @@ const CollectiveRowPredictor::Links& CollectiveRowPredictor::links(const GpuDevi
 
 void CollectiveRowPredictor::add(std::size_t index, const CollectiveRow& row,
                                  RowPrograms& programs) {
-  const GpuDeviceSpec& gpu = devices_.find(row.gpu);
+  const GpuSystemSpec& system = devices_.find_system(row.gpu);
+  const GpuDeviceSpec& gpu = system.device;
+  check_ranks(system, row.shape.ranks);
+  const GroupNodes at = nodes_of_group(system, row.shape.ranks, row.shape.stride);
   // Their kernels want NVLink between all GPUs.
-  const bool custom = is_custom(row) && gpu.nvlink.bandwidth > BytesPerSecond(0);
+  const bool custom = is_custom(row) && at.nodes == 1 && gpu.nvlink.bandwidth > BytesPerSecond(0);
   const Links& used = links(gpu, custom ? collective_table(row) : common_table());
   Grid kernel;
   kernel.launch = used.factors.launch;
@@ -70,8 +87,12 @@ void CollectiveRowPredictor::add(std::size_t index, const CollectiveRow& row,
     const ExchangeTime alone = exchange_time(kernel.exchange);
     kernel.launch = std::max(kernel.launch, used.factors.host - alone.latency - alone.moving);
   } else {
-    const GpuProtocol protocol = nccl_time(gpu, used.factors, row.shape).protocol;
-    kernel.exchange = nccl_exchange(gpu, used.factors, row.shape, protocol);
+    const auto inside = [&](const GpuCollectiveShape& shape) {
+      const GpuProtocol protocol = nccl_time(gpu, used.factors, shape).protocol;
+      return nccl_exchange(gpu, used.factors, shape, protocol);
+    };
+    kernel.exchange = at.nodes == 1 ? inside(row.shape)
+                                    : network_exchange(system.network, at, row.shape, inside);
   }
   programs.add(index, gpu, {{std::move(kernel)}}, used.low, used.high,
                devices_.with_note(row.gpu, ""));

@@ -45,9 +45,13 @@ L2Choice parse_l2_choice(const std::string& text) {
   if (text.empty()) return {};
   if (text == "warm") return {L2Choice::Kind::kWarm, 1};
   if (starts_with(text, kRotate)) {
-    const long long copies = parse_integer(std::string_view(text).substr(kRotate.size()));
-    if (copies >= 1 && copies <= kMaxCopies) {
-      return {L2Choice::Kind::kRotate, static_cast<int>(copies)};
+    const std::string copies = text.substr(kRotate.size());
+    const bool is_number =
+        !copies.empty() && copies.find_first_not_of("0123456789") == std::string::npos;
+    if (is_number && copies.size() <= std::to_string(kMaxCopies).size()) {
+      const long long number = parse_integer(copies);
+      if (number >= 1 && number <= kMaxCopies)
+        return {L2Choice::Kind::kRotate, static_cast<int>(number)};
     }
   }
   throw UserError("--l2: '" + text +

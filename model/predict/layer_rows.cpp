@@ -1,9 +1,11 @@
 #include "model/predict/layer_rows.hpp"
 
 #include <algorithm>
+#include <set>
 
 #include "calib/fitted/shared/factors_folder.hpp"
 #include "hw/spec/gpu/gpu_catalog.hpp"
+#include "hw/spec/gpu/kernel_library.hpp"
 #include "hw/spec/shared/catalog.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
@@ -11,6 +13,16 @@
 
 namespace foretell {
 namespace {
+
+// Kernels of a library without factors are taken for those of others; of a name that none has,
+// they are a mistake. "": any.
+void check_framework(const std::string& name, const KernelFactorsLibrary& factors) {
+  if (name.empty() || kernel_libraries().find(name) != nullptr) return;
+  std::set<std::string> known;
+  for (const std::string& table : factors.tables()) known.insert(split(table, ' ').front());
+  if (known.count(name) > 0) return;
+  throw unknown_name("framework", name, {known.begin(), known.end()});
+}
 
 // The type with a rate that the chip has.
 LayerType computed_type(const GpuDeviceSpec& device, LayerType type) {
@@ -88,6 +100,7 @@ ChosenFactorSet LayerRowPredictor::choose_set(const GpuDeviceSpec& device,
     if (!stays(own.device, table, device)) return own;
   }
   const std::vector<std::string> words = split(table, ' ');
+  check_framework(words.front(), factors_);
   const LayerKernelFacts* facts = facts_.find(table, device.architecture);
   const std::string lends = facts == nullptr ? "" : facts->kernels_of;
   std::vector<std::string> same;

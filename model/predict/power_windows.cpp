@@ -46,15 +46,17 @@ std::vector<double> shares_within(const Metrics& metrics, const DeviceEnergy& en
   int windows = 1;
   for (const OperatorMetrics& op : metrics.operators) windows = std::max(windows, op.window + 1);
   std::vector<Joules> drawn(static_cast<std::size_t>(windows));
+  std::vector<bool> slowest(drawn.size(), false);
   std::vector<Seconds> time(drawn.size());
   for (const OperatorMetrics& op : metrics.operators) {
     const auto window = static_cast<std::size_t>(op.window);
     drawn[window] += added_energy(op.work, op.duration, op.clock, energy);
     time[window] += op.duration;
+    slowest[window] = op.clock <= energy.facts.lowest_clock;
   }
   std::vector<double> shares(drawn.size(), 1);
   for (std::size_t w = 0; w < shares.size(); ++w) {
-    if (!(most > Watts(0)) || !(time[w] > Seconds(0))) continue;
+    if (!(most > Watts(0)) || !(time[w] > Seconds(0)) || slowest[w]) continue;
     const Watts power = drawn[w] / time[w];
     if (power + idle > most) shares[w] = (most - idle) / power;
   }

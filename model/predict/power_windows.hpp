@@ -31,8 +31,9 @@ struct WindowLoad {
 WindowLoad load_of(const PowerWindow& window, const Metrics& metrics);
 
 // Joules of operators that a limit leaves, as shares of what they would draw, by number of window:
-// below 1 where those of a window would draw more than `most` lets a device (with `idle`) in their
-// time, as at the lowest clock. `most` 0: no limit.
+// below 1 where those of a window would draw more than `most` lets a device (with `idle`) in the
+// time that was measured under it. At the lowest clock a limit leaves all: the board draws more.
+// `most` 0: no limit.
 std::vector<double> shares_within(const Metrics& metrics, const DeviceEnergy& energy, Watts idle,
                                   Watts most);
 

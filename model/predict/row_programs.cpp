@@ -61,9 +61,9 @@ KernelFactorsLibrary RowDevices::factors(const std::string& kind, const RowFacto
   return GpuFactorTables::of(which.folder, held_out)->kernels(kind);
 }
 
-const GpuDeviceSpec& RowDevices::find(const std::string& name) {
-  std::unique_ptr<GpuDeviceSpec>& device = devices_[name];
-  if (device == nullptr) {
+const GpuSystemSpec& RowDevices::find_system(const std::string& name) {
+  std::unique_ptr<GpuSystemSpec>& found = systems_[name];
+  if (found == nullptr) {
     if (is_other_system(name)) {
       throw UserError(fmt::format(
           "gpu: {} is no GPU; single kernels are predicted on GPUs alone, there predict a network: "
@@ -73,9 +73,9 @@ const GpuDeviceSpec& RowDevices::find(const std::string& name) {
     const bool is_system = catalog_.has_system(name);  // a chip is one, too
     LoadedGpuSystem system = catalog_.load(is_system ? name : catalog_.find_device(name), set_);
     notes_[name] = take_for_measured(folder_, system);
-    device = std::make_unique<GpuDeviceSpec>(std::move(system.spec.device));
+    found = std::make_unique<GpuSystemSpec>(std::move(system.spec));
   }
-  return *device;
+  return *found;
 }
 
 std::string RowDevices::with_note(const std::string& name, const std::string& note) const {

@@ -27,7 +27,9 @@ class RowDevices {
 
   // One of the user's is taken for what it is like. UserError for a name that is not known and for
   // overrides that are wrong.
-  const GpuDeviceSpec& find(const std::string& name);
+  const GpuDeviceSpec& find(const std::string& name) { return find_system(name).device; }
+  // Of the name of a chip, one of it.
+  const GpuSystemSpec& find_system(const std::string& name);
   const GpuCatalog& catalog() const { return catalog_; }
   // Of a kind of kernels, as GpuFactorTables names it. UserError for a folder or a device that is
   // not known.
@@ -40,7 +42,7 @@ class RowDevices {
   std::string folder_;  // of factors
   GpuCatalog catalog_;
   std::map<std::string, std::string> notes_;
-  std::map<std::string, std::unique_ptr<GpuDeviceSpec>> devices_;
+  std::map<std::string, std::unique_ptr<GpuSystemSpec>> systems_;
 };
 
 class RowPrograms {

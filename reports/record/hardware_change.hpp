@@ -3,12 +3,30 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "model/base/text.hpp"
 
 namespace foretell {
+
+// Of overrides as typed those that changed something: what gives a parameter of the machine the
+// value that it has is none. Prices stay, as they are those of the machine as it is set. `changed`:
+// paths of parameters.
+inline std::vector<std::string> changing(std::vector<std::string> set,
+                                         const std::set<std::string>& changed) {
+  const auto is_none = [&](const std::string& assignment) {
+    const std::string path(trim(assignment.substr(0, assignment.find('='))));
+    const bool one_parameter = path.find('[') == std::string::npos && !ends_with(path, ".use");
+    const bool of_machine = starts_with(path, "device.") || starts_with(path, "core.") ||
+                            starts_with(path, "link.") ||
+                            (starts_with(path, "system.") && !starts_with(path, "system.price."));
+    return one_parameter && of_machine && changed.count(path) == 0;
+  };
+  set.erase(std::remove_if(set.begin(), set.end(), is_none), set.end());
+  return set;
+}
 
 // `set`: overrides as typed, "device.hbm.bandwidth=1 TB/s". Prices and the number of devices of an
 // instance do not change the chip, and settings of the workload do not either.

@@ -101,6 +101,13 @@ void check_machine(const MachineRecord& machine) {
 
 }  // namespace
 
+std::set<std::string> overridden_paths(const std::vector<ValueRecord>& values) {
+  std::set<std::string> paths;
+  for (const ValueRecord& value : values)
+    if (value.kind == "override") paths.insert(value.path);
+  return paths;
+}
+
 void check_record(const RunRecord& record) {
   check_amount(record.context.scenario.in_flight, "context.scenario.in_flight");
   if (record.machine) check_machine(*record.machine);

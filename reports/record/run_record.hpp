@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -97,6 +98,9 @@ struct ValueRecord {
   std::string source;
   std::string why;
 };
+
+// Of those that the user gave another value.
+std::set<std::string> overridden_paths(const std::vector<ValueRecord>& values);
 
 struct RunRecord {
   RunContext context;

@@ -23,7 +23,9 @@ void add_time(std::string& text, const char* label, const RunRecord& record,
               const std::string& field, double seconds) {
   std::string value = si_format(seconds, "s");
   if (record.summary.interval80.count(field) > 0) {
-    const char* meaning = changes_hardware(record.context.set) || !record.context.differs.empty()
+    const std::vector<std::string> changed =
+        changing(record.context.set, overridden_paths(record.values));
+    const char* meaning = changes_hardware(changed) || !record.context.differs.empty()
                               ? "widened interval"
                               : "80 % of measurements within";
     value += fmt::format("   ({} {})", meaning, interval_cell(record.summary, field));

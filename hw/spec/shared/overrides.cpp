@@ -39,10 +39,19 @@ void choose_alternative(FieldList& list, const std::string& path, const std::str
   throw UserError(fmt::format("{}: {}", path, unknown_name("alternative", name, names).what()));
 }
 
-void assign(FieldList& list, const std::string& path, const std::string& value) {
+bool is_same(const Field& field, const std::string& text, double number) {
+  return field.is_text ? field.text() == text : field.number() == number;
+}
+
+// Whether that is another value.
+bool assign(FieldList& list, const std::string& path, const std::string& value) {
   const Field& field = list.at(path);
+  const bool had_one = field.has_value();
+  const std::string text = field.text();
+  const double number = had_one && !field.is_text ? field.number() : 0;
   try {
     field.assign(value);
+    return !had_one || !is_same(field, text, number);
   } catch (const UserError& error) {
     throw UserError(fmt::format("{}: {}", path, error.what()));
   }
@@ -83,8 +92,7 @@ std::set<std::string> apply_overrides(FieldList& list, const std::vector<std::st
       if (is_choice) {
         choose_alternative(list, target, value, provenance);
       } else {
-        assign(list, target, value);
-        overridden.insert(target);
+        if (assign(list, target, value)) overridden.insert(target);
       }
     } catch (const UserError& error) {
       problems.add(where, "", error.what());

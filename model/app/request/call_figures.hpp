@@ -65,9 +65,14 @@ struct CallFigures {
 struct CountedCall {
   double count = 0;
   CallFigures figures;
+  const EnergyRecord* energy = nullptr;  // its joules by kind, of one call
 };
 
 CallFigures figures_of(const RunSummary& summary);
+// Null where the summary has none; as long as it lives.
+inline const EnergyRecord* parts_of_energy(const RunSummary& summary) {
+  return summary.energy ? &*summary.energy : nullptr;
+}
 // What the figures do not hold stays as it is; without energy the record has none either.
 void put_figures(const CallFigures& figures, RunSummary& summary);
 // The bands that the figures have, by the names of records.

@@ -55,6 +55,12 @@ std::string interval_note(const PrecisionPolicy& precision) {
   return note;
 }
 
+// Those of the machine that is sold: what was measured does not change with --set.
+ChosenCpuFactors factors_for(const Request& request, const MachineSet& set) {
+  const CpuDeviceSpec sold = CpuCatalog().load(request.system).spec.device;
+  return choose_cpu_factors(sold, request.factors, set.factors);
+}
+
 CpuRequest resolve_cpu(const Request& request) {
   CpuRequest resolved;
   const MachineSet set = split_machine_set(request);
@@ -64,7 +70,7 @@ CpuRequest resolve_cpu(const Request& request) {
   resolve_workload(request, has_bf16 ? "bf16" : "fp32", resolved);
   resolved.request.system = spec.id;
   resolved.precision = precision_on_cpu(resolved.precision, spec.device);
-  resolved.factors = choose_cpu_factors(spec.device, request.factors, set.factors);
+  resolved.factors = factors_for(request, set);
   use_measured_clock(resolved.factors, resolved.system);
   const std::string likeness = take_for_measured(resolved.factors, resolved.system);
   if (!likeness.empty()) resolved.notes.push_back(likeness);
@@ -241,7 +247,7 @@ class CpuFamily final : public DeviceFamily {
     const MachineSet set = split_machine_set(request);
     LoadedCpuSystem system = CpuCatalog().load(request.system, set.system);
     const CpuSystemSpec& spec = system.spec;
-    const ChosenCpuFactors factors = choose_cpu_factors(spec.device, request.factors, set.factors);
+    const ChosenCpuFactors factors = factors_for(request, set);
     use_measured_clock(factors, system);
     const std::string likeness = take_for_measured(factors, system);
     SystemSheet sheet;

@@ -28,6 +28,35 @@ void set_energy_cost(const Request& request, const CallFigures& call, EnergyFigu
   if (call.cost) energy.usd_per_million_with_price = *call.cost + *energy.usd_per_million;
 }
 
+// Those of one call of the whole.
+EnergyRecord mixed_parts(const std::vector<CountedCall>& calls, const EnergyRecord& whole) {
+  EnergyRecord mixed = whole;
+  mixed.parts.clear();
+  mixed.joules_by_operator.clear();
+  double joules = 0;
+  double calibrated = 0;
+  for (const CountedCall& call : calls) {
+    if (call.energy == nullptr) return whole;
+    for (const EnergyPartRecord& part : call.energy->parts) {
+      const auto known =
+          std::find_if(mixed.parts.begin(), mixed.parts.end(),
+                       [&](const EnergyPartRecord& other) { return other.kind == part.kind; });
+      EnergyPartRecord& sum = known != mixed.parts.end()
+                                  ? *known
+                                  : mixed.parts.emplace_back(
+                                        EnergyPartRecord{part.kind, 0, part.is_calibrated});
+      sum.joules += call.count * part.joules;
+      joules += call.count * part.joules;
+      if (part.is_calibrated) calibrated += call.count * part.joules;
+    }
+    for (const auto& [op, own] : call.energy->joules_by_operator)
+      mixed.joules_by_operator[op] += call.count * own;
+    mixed.clock = std::min(mixed.clock, call.energy->clock);
+  }
+  mixed.calibrated_share = joules > 0 ? std::clamp(calibrated / joules, 0.0, 1.0) : 0;
+  return mixed;
+}
+
 }  // namespace
 
 std::vector<std::string> calibration_notes(const DeviceEnergy& energy) {
@@ -101,7 +130,7 @@ void set_energy(const ResolvedWorkload& resolved, const EnergyFacts& facts, cons
   add_new(calibration_notes(facts.energy), record.context.notes);
 }
 
-void mix_energy(const std::vector<CountedCall>& calls, CallFigures& whole) {
+void mix_energy(const std::vector<CountedCall>& calls, CallFigures& whole, RunSummary& summary) {
   Seconds time;
   Joules board;
   Joules wall;
@@ -135,6 +164,9 @@ void mix_energy(const std::vector<CountedCall>& calls, CallFigures& whole) {
     if (whole.cost) energy.usd_per_million_with_price = *whole.cost + *energy.usd_per_million;
   }
   set_bands(energy);
+  if (!summary.energy) return;
+  summary.energy = mixed_parts(calls, *summary.energy);
+  summary.calibrated_energy = summary.energy->calibrated_share;
 }
 
 }  // namespace foretell

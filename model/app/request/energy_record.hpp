@@ -28,8 +28,8 @@ void set_energy(const ResolvedWorkload& resolved, const EnergyFacts& facts, cons
 
 // Energy and its cost of a call that is made of others; the times, throughput and costs of `whole`
 // are set, its ratio stays that of the call that it was copied from. Without the energy of one of
-// them there is none.
-void mix_energy(const std::vector<CountedCall>& calls, CallFigures& whole);
+// them there is none. Its joules by kind and operator are theirs.
+void mix_energy(const std::vector<CountedCall>& calls, CallFigures& whole, RunSummary& summary);
 
 // Whose energies a device has that was not measured itself.
 std::vector<std::string> calibration_notes(const DeviceEnergy& energy);

@@ -27,7 +27,6 @@ namespace foretell {
 namespace {
 
 constexpr const char* kGpuFamily = "gpu";
-constexpr int kMostRanks = 8;  // of the groups that are proposed for a network that does not fit
 
 MemoryPlace place_of(const GpuSystemSpec& spec) {
   MemoryPlace place;
@@ -157,7 +156,7 @@ class GpuDevice final : public ResolvedDevice {
   // With the groups that the heads of the network can be split over.
   MemoryPlace place_for(const GpuSystemSpec& spec) const {
     MemoryPlace place = place_of(spec);
-    for (int ranks = 2; ranks <= std::min(place.devices, kMostRanks); ranks *= 2) {
+    for (int ranks = 2; ranks <= place.devices; ranks *= 2) {
       if (resolved_.model.heads % ranks == 0) place.degrees.push_back(ranks);
     }
     return place;
@@ -194,7 +193,8 @@ class GpuDevice final : public ResolvedDevice {
 
   // Intervals of kernels on a device that was changed say so themselves, unless a factor was.
   bool is_changed() const {
-    return spec().device.changed || changes_hardware(resolved_.request.set);
+    return spec().device.changed ||
+           changes_hardware(changing(resolved_.request, resolved_.system.parameters));
   }
 
   GpuRequest resolved_;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <foretell/version.hpp>
+#include <set>
 
 #include "calib/fitted/shared/die_area.hpp"
 #include "model/app/request/intervals.hpp"
@@ -90,7 +91,7 @@ class Intervals {
         model_(resolved.model),
         own_(facts.interval80),
         own_first_token_(facts.first_token80),
-        widened_(changes_hardware(resolved.request.set) || facts.like.is_changed()),
+        widened_(changes_hardware(changing(resolved.request, facts.parameters)) || facts.like.is_changed()),
         own_widened_(facts.intervals_of_changed),
         notes_(notes) {}
 
@@ -177,7 +178,7 @@ CallFigures figures_of(const ResolvedWorkload& resolved, const SystemFacts& fact
     figures.times80.clear();
     figures.throughput80.reset();
   }
-  set_costs(prices_as_set(facts.prices, resolved.request.set), figures);
+  set_costs(prices_as_set(facts.prices, changing(resolved.request, facts.parameters)), figures);
   figures.memory = metrics.memory;
   figures.memory_used = metrics.memory.total();
   figures.memory_capacity = metrics.memory_capacity;
@@ -228,11 +229,20 @@ RunRecord unpredicted(const Request& request, const std::string& system) {
   return record;
 }
 
+std::vector<std::string> changing(const Request& request,
+                                  const std::vector<Parameter>& parameters) {
+  std::set<std::string> changed;
+  for (const Parameter& parameter : parameters)
+    if (parameter.overridden) changed.insert(parameter.path);
+  return changing(request.set, changed);
+}
+
 RunRecord make_record(const ResolvedWorkload& resolved, const SystemFacts& facts,
                       const Metrics& metrics) {
   RunRecord record;
   record.context = context_of(resolved, facts);
-  if (!facts.prices.empty() && prices_as_set(facts.prices, resolved.request.set).empty())
+  const std::vector<std::string> set = changing(resolved.request, facts.parameters);
+  if (!facts.prices.empty() && prices_as_set(facts.prices, set).empty())
     record.context.notes.emplace_back(kPriceOfAnother);
   record.values = values_of(facts.parameters);
   record.machine = facts.machine;

@@ -44,6 +44,9 @@ SystemFacts facts_of(const LoadedSystem& system, const std::string& factors) {
   return facts;
 }
 
+// The overrides of a request that changed one of these.
+std::vector<std::string> changing(const Request& request, const std::vector<Parameter>& parameters);
+
 // Serving formulas, cost, interval and context added.
 RunRecord make_record(const ResolvedWorkload& resolved, const SystemFacts& facts,
                       const Metrics& metrics);

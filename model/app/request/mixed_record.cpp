@@ -99,7 +99,8 @@ void mix_summaries(const std::vector<WeightedRecord>& records, RunRecord& mixed)
   std::vector<WeightedDistribution> parts;
   for (const WeightedRecord& each : records) {
     parts.push_back({each.probability, call_distribution(*each.record)});
-    calls.push_back({each.probability, figures_of(each.record->summary)});
+    const RunSummary& summary = each.record->summary;
+    calls.push_back({each.probability, figures_of(summary), parts_of_energy(summary)});
   }
   const CallFigures* largest = &calls.front().figures;
   for (const CountedCall& each : calls) {
@@ -120,7 +121,7 @@ void mix_summaries(const std::vector<WeightedRecord>& records, RunRecord& mixed)
   DistributionRecord distribution;
   mix_times_of_tokens(calls, figures, distribution);
   fill_distribution(mixture(parts), queue, distribution);
-  mix_energy(calls, figures);
+  mix_energy(calls, figures, mixed.summary);
   put_figures(figures, mixed.summary);
   mixed.summary.distribution = std::move(distribution);
 }
@@ -137,7 +138,7 @@ void set_calls(const Distribution& calls, const std::vector<CountedCall>& runs, 
   if (figures.throughput80) figures.throughput80 = scaled(*figures.throughput80, 1 / factor);
   DistributionRecord distribution;
   fill_distribution(calls, queue, distribution);
-  mix_energy(runs, figures);
+  mix_energy(runs, figures, record.summary);
   put_figures(figures, record.summary);
   record.summary.distribution = std::move(distribution);
 }

@@ -79,7 +79,7 @@ class PipelinePrediction {
     }
     describe(record.context);
     CallFigures whole = figures(longest->figures);
-    mix_energy(whole);
+    mix_energy(whole, record.summary);
     put_figures(whole, record.summary);
     record.summary.throughput_unit = model_.vision.frames > 1 ? "videos/s" : "images/s";
     record.operators = operators();
@@ -131,10 +131,11 @@ class PipelinePrediction {
   }
 
   // Parts with and without the text are samples of their own; images are what counts.
-  void mix_energy(CallFigures& whole) const {
+  void mix_energy(CallFigures& whole, RunSummary& summary) const {
     std::vector<CountedCall> calls;
-    for (const PartPrediction& part : parts_) calls.push_back({part.calls(), part.figures});
-    foretell::mix_energy(calls, whole);
+    for (const PartPrediction& part : parts_)
+      calls.push_back({part.calls(), part.figures, parts_of_energy(part.record.summary)});
+    foretell::mix_energy(calls, whole, summary);
     if (!whole.energy) return;
     whole.energy->per_request = whole.energy->watts / whole.throughput;
     set_bands(*whole.energy);

@@ -113,7 +113,7 @@ AttentionRow read_attention_row(const NamedCells& cells, const CsvRow& row) {
 }
 
 CollectiveRow read_collective_row(const NamedCells& cells, const CsvRow& row) {
-  constexpr std::int64_t kMaxRanks = 8;
+  constexpr std::int64_t kMaxRanks = 4096;
   constexpr std::int64_t kMaxBytes = std::int64_t{1} << 42;
   CollectiveRow call;
   call.gpu = cells.text(row, "gpu");

@@ -60,7 +60,17 @@ double of_request(const ServedRequest& request, const std::string& metric,
 
 std::vector<Promise> parse_promises(std::string_view text) {
   std::vector<Promise> promises;
-  for (const std::string& part : split(text, ',')) promises.push_back(parse_one(part));
+  for (const std::string& part : split(text, ',')) {
+    const Promise one = parse_one(part);
+    const bool is_there = std::any_of(promises.begin(), promises.end(), [&](const Promise& other) {
+      return other.metric == one.metric && other.statistic == one.statistic;
+    });
+    if (is_there) {
+      throw UserError(fmt::format("--slo '{}': {}.{} is promised twice; write its lower limit alone",
+                                  text, one.metric, one.statistic));
+    }
+    promises.push_back(one);
+  }
   return promises;
 }
 

@@ -51,6 +51,11 @@ class Server {
   ServeOutcome run(const std::function<bool(double)>& progress) {
     const bool separate = !request_.prefill.empty() || !request_.decode.empty();
     check_drafted_workers(speculation_, separate);
+    if (!separate && !(request_.decode_system + request_.link_rate).empty()) {
+      throw UserError(
+          "--decode-on and --link: say where separate decode workers are and how KV caches come "
+          "there; give --prefill and --decode, too, as in --prefill tp=4 --decode tp=8");
+    }
     if (separate) {
       build_separate();
     } else {

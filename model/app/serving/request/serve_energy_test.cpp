@@ -11,7 +11,9 @@
 namespace foretell {
 namespace {
 
+using testing::Contains;
 using testing::HasSubstr;
+using testing::Not;
 
 constexpr double kIdleWatts = 128;  // of the board, hw/energy
 constexpr double kBoardWatts = 700;
@@ -109,6 +111,14 @@ TEST(ServeEnergy, APowerLimitIsKeptAndTakesTime) {
   const ServeSummary slow = summary_of(request);
   EXPECT_GT(slow.duration_s, free.duration_s);
   EXPECT_LT(*slow.watts, *free.watts);
+}
+
+TEST(ServeEnergy, ALimitThatIsNotKeptIsSaid) {
+  ServeRequest request = closed_loop(64);
+  request.machine.power_limit = "350W";
+  EXPECT_THAT(outcome_of(request).record.context.notes, Not(Contains(HasSubstr("is not kept"))));
+  request.machine.power_limit = "131W";
+  EXPECT_THAT(outcome_of(request).record.context.notes, Contains(HasSubstr("is not kept")));
 }
 
 TEST(ServeEnergy, CountersOfATimelineStayBetweenIdleAndTheLimit) {

@@ -28,10 +28,25 @@ std::vector<TrafficRequest> every_nth(std::vector<TrafficRequest> all, std::int6
   return some;
 }
 
+// What only another kind of load reads.
+void check_what_is_read(const ServeRequest& request) {
+  if (request.start != "together" && request.concurrency == 0) {
+    throw UserError(fmt::format(
+        "--start {}: says how clients of --concurrency begin; leave it out of other loads",
+        request.start));
+  }
+  if (request.arrivals != "poisson" && !(request.rate > 0)) {
+    throw UserError(fmt::format(
+        "--arrivals {}: says how requests of --rate come; leave it out of other loads",
+        request.arrivals));
+  }
+}
+
 }  // namespace
 
 Load load_of(const ServeRequest& request) {
   check_one_load(request);
+  check_what_is_read(request);
   Load load;
   load.seed = request.machine.seed;
   load.requests = request.requests;

@@ -11,6 +11,7 @@
 #include "model/app/request/compiled_lengths.hpp"
 #include "model/app/request/device_family.hpp"
 #include "model/app/request/energy_record.hpp"
+#include "model/app/request/make_record.hpp"
 #include "model/app/serving/steps/call_step_timer.hpp"
 #include "model/app/serving/steps/gpu_step_timer.hpp"
 #include "model/app/serving/steps/served_network.hpp"
@@ -24,8 +25,8 @@ namespace foretell {
 namespace {
 
 // Of the machine as it is changed; 0: not known.
-double on_demand(const Prices& prices, const Request& request) {
-  const Prices held = prices_as_set(prices, request.set);
+double on_demand(const Prices& prices, const std::vector<std::string>& changing_set) {
+  const Prices held = prices_as_set(prices, changing_set);
   const auto price = held.find(kOnDemand);
   return price == held.end() ? 0 : price->second;
 }
@@ -79,7 +80,8 @@ WorkerMachine gpu_machine_of(const Request& request, std::int64_t max_tokens) {
   machine.architecture = spec.device.architecture;
   const std::string type =
       product_type(resolved.precision.matmul_compute, resolved.precision.weight_storage);
-  machine.changed = spec.device.changed || changes_hardware(request.set);
+  const std::vector<std::string> set = changing(request, resolved.system.parameters);
+  machine.changed = spec.device.changed || changes_hardware(set);
   if (spec.device.changed || !timer->factors().note(type).empty()) {
     const auto [low, high] = timer->factors().gemm_interval80(type);
     machine.borrowed_kernels = Interval{low, high};
@@ -100,7 +102,7 @@ WorkerMachine gpu_machine_of(const Request& request, std::int64_t max_tokens) {
   machine.link = nvlink ? spec.device.nvlink.bandwidth : spec.device.pcie.bandwidth;
   if (spec.nodes > 1) machine.link = spec.network.bandwidth;  // workers may be on others
   machine.host_link = spec.device.pcie.bandwidth;
-  machine.usd_per_hour = on_demand(spec.price_usd_per_hour, request);
+  machine.usd_per_hour = on_demand(spec.price_usd_per_hour, set);
   const DeviceEnergy& energy = timer->energy();
   machine.idle = idle_power(1, energy.facts);
   machine.limit = timer->limit();
@@ -164,14 +166,15 @@ WorkerMachine called_machine_of(const Predictor& predict, const Request& request
   }
   machine.kv_per_token = timer->kv_per_token();
   machine.kv_of_stages = machine.kv_per_token;
-  machine.usd_per_hour = on_demand(family_of(request.system).prices(request), request);
+  const std::vector<std::string> set = changing(request.set, overridden_paths(record.values));
+  machine.usd_per_hour = on_demand(family_of(request.system).prices(request), set);
   machine.idle = timer->idle() / std::max(1, machine.devices);
   if (summary.energy) {
     machine.limit = Watts(summary.energy->limit_w);
     machine.watts_ratio = {summary.energy->interval80.low, summary.energy->interval80.high};
     machine.host = load_host_power(machine.system, std::string(family_of(request.system).name()));
   }
-  machine.changed = !record.context.differs.empty() || changes_hardware(request.set);
+  machine.changed = !record.context.differs.empty() || changes_hardware(set);
   machine.timer = std::move(timer);
   return machine;
 }

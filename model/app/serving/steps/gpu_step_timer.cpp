@@ -299,6 +299,10 @@ GpuStepTimer::StageParts GpuStepTimer::run(const Executed& network, Phase phase,
     }
   }
   add_new(result.notes, notes_);
+  if (!limit_is_missed_ && !result.power_note.empty() && limit() > Watts(0)) {
+    limit_is_missed_ = true;
+    notes_.push_back(result.power_note);
+  }
   if (!has_interval_ && !network.attention_alone && factors_.id() != "none") {
     interval80_ = chain_interval80(result.parts, factors_.common().kernel_correlation);
     has_interval_ = true;
@@ -414,7 +418,7 @@ void GpuStepTimer::keep_limit(StepTime& time) const {
     return;
   }
   const SlowedJob slowed = slow_down_within(free, limit() * facts.limit_share, facts);
-  if (slowed.factor == 1) return;
+  if (slowed.factor == 1 || limit_is_missed_) return;
   for (Seconds* part : {&time.total, &time.attention, &time.prompts, &time.exchange})
     *part *= slowed.factor;
   time.energy = (slowed.watts - idle) * time.total;

@@ -26,7 +26,8 @@
 //
 // --power-limit and --clock act on each of these calls: it runs at the clock that its power leaves
 // it (model/predict/limited_call.hpp). The energy of a step is the sum of theirs. Where that is
-// more than the limit leaves in the time of the step, it runs at a lower clock and takes longer.
+// more than the limit leaves in the time of the step, it runs at a lower clock and takes longer,
+// unless a call has the lowest clock already.
 #pragma once
 
 #include <cstdint>
@@ -145,6 +146,7 @@ class GpuStepTimer : public StepTimer {
   std::vector<std::string> notes_;
   std::pair<double, double> interval80_{1, 1};
   bool has_interval_ = false;
+  bool limit_is_missed_ = false;  // a call draws more at the lowest clock; a note says so
 };
 
 }  // namespace foretell
