@@ -117,7 +117,7 @@ std::int64_t phi4_conformer(JsonFields& fields, std::int64_t out) {
   const std::int64_t first = matrix(kSquare, width) +
                              (kHalves - 1) * (matrix(kSquare, width) + matrix(width, width)) +
                              matrix(width * features, width);
-  constexpr std::int64_t kDistances = 2 * 500;  // to which heads add a bias
+  constexpr std::int64_t kDistances = 1000;  // 500 on both sides, of which heads have a bias
   return first + kDistances * heads + fields.size_or("num_blocks", kMaxLayers, 24) * layer +
          2 * (matrix(width, out) + matrix(out, out));
 }
@@ -127,8 +127,8 @@ std::int64_t phi4_vision(std::int64_t out) {
   constexpr std::int64_t kWidth = 1152;
   constexpr std::int64_t kWide = 4304;
   constexpr std::int64_t kLayers = 27;
-  constexpr std::int64_t kPatch = 14 * 14 * 3;
-  constexpr std::int64_t kPlaces = 32 * 32;  // of crops of 448 pixels
+  constexpr std::int64_t kPatch = 588;    // 14 x 14 pixels of three channels
+  constexpr std::int64_t kPlaces = 1024;  // 32 x 32 patches of a crop
   const std::int64_t layer = 4 * matrix(kWidth, kWidth) + matrix(kWidth, kWide) +
                              matrix(kWide, kWidth) + 2 * kNorm * kWidth;
   const std::int64_t learned = 3;  // a query of the head, ends of rows and of the whole image

@@ -387,9 +387,10 @@ std::int64_t parameters_of(const TowerPart& tower) {
                              matrices * tower.hidden * tower.intermediate + biases +
                              (tower.bias ? 4 : 2) * tower.hidden;
   std::int64_t projector = 0;
-  for (const ProjectorStep& step : tower.projector)
+  for (const ProjectorStep& step : tower.projector) {
     projector += (step.gated ? 2 : 1) * step.in * step.out + (step.bias ? step.out : 0) +
                  (step.shares ? 2 * step.out : 0);
+  }
   return tower.layers * layer + tower.hidden * (tower.patch_elements + 1 + tower.positions) +
          tower.projectors * projector + parameters_of(tower.resampler, tower.hidden) +
          tower.other_parameters;
