@@ -32,6 +32,10 @@ class Rewriter {
         route(op);
       } else if (op.kind == "Experts") {
         experts(op);
+      } else if (op.kind == "ExpertMatMul") {
+        expert_product(op);
+      } else if (op.kind == "Reshape") {
+        reshape(op);
       } else {
         copy(op);
       }
@@ -216,6 +220,27 @@ class Rewriter {
     const TensorId weighted = add(op.name + ".weighted", "Mul", {results, factors});
     const auto axis = static_cast<std::int64_t>(column.size()) - 2;
     made(op, add(op.name + ".combined", "ReduceSum", {weighted}, {{"axis", axis}}));
+  }
+
+  // Machines sort rows by expert: results that go on row by row, and rows that come so, are moved
+  // to and from the order of the tokens. One row for all experts is copied anyway.
+  void expert_product(const Op& op) {
+    const TensorId choice = known(op.inputs[2]);
+    TensorId rows = known(op.inputs[0]);
+    const Shape shape = to_.tensor(rows).shape;
+    if (shape[shape.size() - 2] > 1) {
+      rows = add(op.name + ".sorted", "Move", {rows, choice},
+                 {{"function", std::string("Gather")}, {"shape", shape}});
+    }
+    made(op, add(op.name, op.kind, {rows, known(op.inputs[1]), choice}, op.attributes));
+  }
+
+  void reshape(const Op& op) {
+    const OpId producer = from_.tensor(op.inputs.front()).producer;
+    if (producer == kNoId || from_.op(producer).kind != "ExpertMatMul") return copy(op);
+    made(op, add(op.name, "Move", {known(op.inputs.front()), known(from_.op(producer).inputs[2])},
+                 {{"function", std::string("Scatter")},
+                  {"shape", from_.tensor(op.outputs.front()).shape}}));
   }
 
   const Graph& from_;

@@ -132,7 +132,10 @@ std::string facts_text(const ResolvedWorkload& resolved) {
   const NetworkFacts facts = facts_of(resolved.model, resolved.precision);
   std::string text = fmt::format("parameters {}, of which {} are at work for a token",
                                  count_format(facts.parameters), count_format(facts.active));
-  if (facts.tower > 0) text += fmt::format("; {} in the vision tower", count_format(facts.tower));
+  if (facts.tower > 0) {
+    text += fmt::format("; {} in the {}", count_format(facts.tower),
+                        resolved.model.parts_of_decoder.tower.name);
+  }
   if (facts.draft > 0)
     text += fmt::format("; beside them {} in heads for further tokens", count_format(facts.draft));
   text += fmt::format("\nKV cache {} bytes per token", count_format(facts.kv_bytes_per_token));

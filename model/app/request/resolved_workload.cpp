@@ -245,7 +245,7 @@ PowerLaw drawn_loads() {
 bool needs_general_operators(const ResolvedWorkload& resolved) {
   const ModelConfig& model = resolved.model;
   return resolved.graphs.general_operators &&
-         (!model.parts_of_decoder.empty() || model.all_tokens_every > 0);
+         (!model.parts_of_decoder.empty() || model.all_tokens_every > 0 || model.experts_every > 0);
 }
 
 Graph build_forward_graph(const ResolvedWorkload& resolved) {

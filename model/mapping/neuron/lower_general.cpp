@@ -147,9 +147,10 @@ class GeneralLowering {
     return done;
   }
 
-  // Row by row of the result, wherever they come from.
+  // Row by row of the result, wherever they come from; what is scattered, as it lies before.
   Deps move(const Deps& ready) {
-    const Tensor& tensor = graph_.tensor(kernel_.output);
+    const bool scatters = op_.kind == "Move" && text_of(op_, "function") == "Scatter";
+    const Tensor& tensor = graph_.tensor(scatters ? op_.inputs.front() : kernel_.output);
     const auto row_bytes = static_cast<std::int64_t>(
         static_cast<double>(column_count(tensor.shape)) * size_of(tensor.dtype).value());
     return emitter_.transfer(Ring::kReload, TransferDirection::kLoad, row_count(tensor.shape),

@@ -44,7 +44,8 @@ ModelConfig few_layers(const std::string& name) {
 Program map(const ModelConfig& config, const Binding& binding, const std::string& types = "bf16") {
   const PrecisionPolicy precision = find_precision(types);
   Graph graph = build_graph(config, binding);
-  if (!config.parts_of_decoder.empty()) graph = in_general_operators(graph);
+  if (!config.parts_of_decoder.empty() || config.experts_every > 0)
+    graph = in_general_operators(graph);
   apply_precision(precision, &graph);
   return map_to_neuron_core(graph, precision, core_shape(exemplar_inf2().device.core),
                             scheduling());
@@ -229,6 +230,63 @@ TEST(Mixture, MultipliesEveryRowByItsExpertsOnly) {
   // Padding of tiles and sums over partitions are extra.
   EXPECT_GT(2 * multiplied, graph.total_flops().value() * 0.97);
   EXPECT_LT(2 * multiplied, graph.total_flops().value() * 1.15);
+}
+
+std::uint64_t moved_bytes(const Program& program) {
+  std::uint64_t bytes = 0;
+  for (const Transfer& t : program.ring(static_cast<std::size_t>(Ring::kReload)))
+    bytes += t.bytes();
+  return bytes;
+}
+
+// JetMoe: queries and results of attention go through two of eight matrices each, and the rows of
+// both are moved between the order of the tokens and that of the matrices.
+TEST(Mixture, ProjectionsAreRoutedLikeFeedForwardNetworks) {
+  ModelConfig config = parse_model_config(
+      R"({"model_type": "jetmoe", "hidden_size": 2048, "num_hidden_layers": 2,
+        "num_key_value_heads": 16, "kv_channels": 128, "intermediate_size": 5632,
+        "num_local_experts": 8, "num_experts_per_tok": 2, "vocab_size": 32000,
+        "activation_function": "silu", "max_position_embeddings": 4096})",
+      "jetmoe", "config.json");
+  for (const Binding& binding : bindings_of(config)) expect_valid(map(config, binding));
+  const auto decode = [&](std::int64_t batch) {
+    Binding binding = binding_of(Phase::kDecode, batch, 128, 1);
+    binding.routing = "balanced";
+    return map(config, binding);
+  };
+  const double expert = 2.0 * (3.0 * 2048 * 5632 + 2.0 * 2048 * 2048);  // bytes of one of each
+  const double more =
+      static_cast<double>(weight_bytes(decode(2))) - static_cast<double>(weight_bytes(decode(1)));
+  EXPECT_NEAR(more / (kLayers * expert), 2, 0.05);
+  const Binding binding = binding_of(Phase::kPrefill, 1, 256, 1);
+  const Program prompt = map(config, binding);
+  const double flops = build_graph(config, binding).total_flops().value();
+  EXPECT_GT(2 * static_cast<double>(multiplied_columns(prompt)), 0.97 * flops);
+  EXPECT_LT(2 * static_cast<double>(multiplied_columns(prompt)), 1.15 * flops);
+  EXPECT_EQ(moved_bytes(prompt), kLayers * 2 * 256 * 2 * 2048 * 2);
+}
+
+// nomic-embed v2: one of its two layers has experts, and all of them have tokens.
+TEST(Mixture, EncodersReadTheirExperts) {
+  const auto mapped = [](const std::string& experts) {
+    const ModelConfig config = parse_model_config(
+        R"({"model_type": "nomic_bert", "activation_function": "gelu", "n_embd": 768, "n_head": 12,
+          "n_inner": 3072, "n_layer": 2, "n_positions": 2048, "vocab_size": 1000)" +
+            experts + "}",
+        "nomic", "config.json");
+    const Program program = map(config, binding_of(Phase::kForward, 1, 512, 1));
+    expect_valid(program);
+    return program;
+  };
+  const Program dense = mapped("");
+  const Program two = mapped(R"(, "num_experts": 8, "moe_top_k": 2, "moe_every_n_layers": 2)");
+  const double network = 2.0 * 768 * 3072;
+  EXPECT_NEAR(static_cast<double>(weight_bytes(two)) - static_cast<double>(weight_bytes(dense)),
+              7 * 2 * network, 0.01 * 7 * 2 * network);
+  const auto macs = [](const Program& program) {
+    return static_cast<double>(multiplied_columns(program));
+  };
+  EXPECT_NEAR(macs(two) - macs(dense), 512 * network, 0.15 * 512 * network);
 }
 
 struct Exchanged {

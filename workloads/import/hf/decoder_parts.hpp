@@ -183,7 +183,8 @@ struct ProjectorStep {
   std::int64_t in = 0;
   std::int64_t out = 0;
   bool bias = true;
-  bool gated = false;  // a second matrix of the same size beside it
+  bool gated = false;   // a second matrix of the same size beside it
+  bool shares = false;  // a norm and a softmax after it, in the place of a function
 };
 
 // One attention whose queries are learned and whose keys and values are patches of an image, of

@@ -148,9 +148,14 @@ class TowerBuilder {
       TensorId y = linear(name, x, step.out, step.bias);
       if (step.gated)
         y = block_->op(name + ".gated", "Mul", {y, linear(name + ".gate", x, step.out, step.bias)});
-      x = i + 1 < tower_.projector.size()
-              ? block_->activation(name + ".activation", y, Activation::kGelu)
-              : y;
+      if (step.shares) {
+        x = block_->op(name + ".softmax", "Softmax", {block_->layer_norm(name + ".norm", y)},
+                       {{"axis", std::int64_t{-1}}});
+      } else {
+        x = i + 1 < tower_.projector.size()
+                ? block_->activation(name + ".activation", y, Activation::kGelu)
+                : y;
+      }
     }
     return x;
   }

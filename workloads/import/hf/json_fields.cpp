@@ -149,8 +149,15 @@ JsonFields::JsonFields(std::string text, std::string file)
   }
 }
 
-JsonFields::JsonFields(std::string text, std::string file, json object, std::size_t from)
-    : text_(std::move(text)), file_(std::move(file)), object_(std::move(object)), from_(from) {}
+JsonFields::JsonFields(std::string text, std::string file, json object, std::size_t from,
+                       std::string path)
+    : text_(std::move(text)),
+      file_(std::move(file)),
+      object_(std::move(object)),
+      from_(from),
+      path_(std::move(path)) {}
+
+std::string JsonFields::path_of(std::string_view key) const { return path_ + std::string(key); }
 
 JsonFields JsonFields::inside(std::string_view key) {
   const json* value = find(key);
@@ -160,12 +167,14 @@ JsonFields JsonFields::inside(std::string_view key) {
                      "; it must be an object of fields");
   }
   const std::size_t at = place_of(text_, key, from_);
-  return {text_, file_, is_object ? *value : json::object(), at == std::string::npos ? 0 : at};
+  return {text_, file_, is_object ? *value : json::object(), at == std::string::npos ? 0 : at,
+          path_of(key) + "."};
 }
 
 JsonFields JsonFields::part(std::string_view key) const {
   const json* value = find(key);
-  return {"", file_, value != nullptr && value->is_object() ? *value : json::object(), 0};
+  return {"", file_, value != nullptr && value->is_object() ? *value : json::object(), 0,
+          path_of(key) + "."};
 }
 
 void JsonFields::take_problems(const JsonFields& inner) {
@@ -306,7 +315,7 @@ std::vector<JsonFields> JsonFields::items(std::string_view key) {
       problem(key, "must be a list of objects");
       return {};
     }
-    items.push_back(JsonFields("", file_, entry, 0));
+    items.push_back(JsonFields("", file_, entry, 0, path_of(key) + "."));
   }
   return items;
 }
@@ -390,7 +399,7 @@ void JsonFields::problem(std::string_view key, const std::string& message) {
     const auto end = text_.begin() + static_cast<std::ptrdiff_t>(at);
     place += ":" + std::to_string(1 + std::count(text_.begin(), end, '\n'));
   }
-  std::string problem = place + ": " + std::string(key) + ": " + message;
+  std::string problem = place + ": " + path_of(key) + ": " + message;
   const bool is_said = !problems_.empty() && problems_.back() == problem;
   if (!is_said) problems_.push_back(std::move(problem));
 }

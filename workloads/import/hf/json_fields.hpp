@@ -56,15 +56,17 @@ class JsonFields {
   // The same without a place in the file, for large tables of small objects.
   JsonFields part(std::string_view key) const;
 
-  // "file:line: key: message"
+  // "file:line: key: message", the key after those of the objects around it: "vision_config.depth"
   void problem(std::string_view key, const std::string& message);
   std::size_t problems() const { return problems_.size(); }
   // UserError with all problems, if there are any.
   void check() const;
 
  private:
-  JsonFields(std::string text, std::string file, nlohmann::json object, std::size_t from);
+  JsonFields(std::string text, std::string file, nlohmann::json object, std::size_t from,
+             std::string path);
 
+  std::string path_of(std::string_view key) const;
   std::string absent(std::string_view key) const;  // what is wrong with it, for a message
   const nlohmann::json* find(std::string_view key) const;
   std::string shown(std::string_view key) const;
@@ -74,6 +76,7 @@ class JsonFields {
   std::string file_;
   nlohmann::json object_;
   std::size_t from_ = 0;  // where the object begins in the text
+  std::string path_;      // the keys of the objects around its fields, each with a dot
   mutable std::set<std::string, std::less<>> asked_;
   std::vector<std::string> problems_;
 };

@@ -169,6 +169,26 @@ void check_parts(const ModelConfig& config) {
   }
 }
 
+void note_projection(std::int64_t columns, ModelConfig* config) {
+  config->notes.push_back("the projection to " + std::to_string(columns) +
+                          " columns for each token is left out");
+}
+
+// Low-rank matrices beside those of the network, and a projection after it, in files of their own.
+void note_other_files(JsonFields& fields, ModelConfig* config) {
+  for (const char* key : {"task_names", "has_lora_adapter"}) {
+    if (!fields.is_on(key)) continue;
+    config->notes.push_back(
+        std::string(key) +
+        ": adapters (LoRA), which are files of their own, are left out: a call is that of the "
+        "network without them, or with one added to its matrices");
+  }
+  if (!fields.has("multi_vector_projector_dim")) return;
+  config->notes.push_back("the projection to " +
+                          std::to_string(fields.size("multi_vector_projector_dim", kMaxWidth)) +
+                          " columns for each token is left out");
+}
+
 // What a file says of the computation and was not read is said; so is nothing that changes none.
 void note_unread(const JsonFields& fields, ModelConfig* config) {
   const std::vector<std::string> unread = fields.unread();
@@ -308,9 +328,7 @@ void read_retriever(JsonFields& fields, ModelConfig* config) {
   const std::vector<std::string> classes = inner.texts("architectures");
   config->architecture = classes.empty() ? "" : classes.front();
   read_whole(inner, config);
-  const std::int64_t columns = fields.size_or("embedding_dim", kMaxWidth, 128);
-  config->notes.push_back("the projection to " + std::to_string(columns) +
-                          " columns for each token is left out");
+  note_projection(fields.size_or("embedding_dim", kMaxWidth, 128), config);
   fields.take_problems(inner);
   note_unread(inner, config);
 }
@@ -415,6 +433,7 @@ ModelConfig parse_model_config(const std::string& text, const std::string& name,
   if (config.position_kind == Positions::kRotary && config.rotary_dim == 0) {
     config.rotary_dim = config.head_dim;
   }
+  note_other_files(fields, &config);
   fields.check();
   note_unread(fields, &config);
   return config;

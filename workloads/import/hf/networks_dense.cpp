@@ -236,6 +236,27 @@ void read_nemotron_nas(JsonFields& fields, ModelConfig* config) {
   reader.read_rotation();
 }
 
+// Molmo (modeling_molmo.py of its page, remembered): one size for gate and network.
+void read_molmo(JsonFields& fields, ModelConfig* config) {
+  PartsReader reader(fields, config);
+  if (fields.count_or("moe_num_experts", kMaxVocab, 0) > 0)
+    fields.problem("moe_num_experts", "only 0 can be imported");
+  if (fields.text_or("layer_norm_type", "rms") != "rms")
+    fields.problem("layer_norm_type", "only 'rms' can be imported");
+  if (config->intermediate % 2 != 0)
+    fields.problem("intermediate_size", "must be even: half of it are gates");
+  config->vocab = fields.size_or("embedding_size", kMaxVocab, config->vocab);
+  constexpr std::int64_t kImageRows = 128;  // of the table of words, for marks of images
+  config->parts_of_decoder.more_words = kImageRows;
+  for (LayerPart& layer : reader.layers()) {
+    layer.feed_forward.intermediate = config->intermediate / 2;
+    layer.mixer.qkv_bias = fields.flag_or("qkv_bias", false);
+  }
+  if (fields.flag_or("attention_layer_norm", false)) reader.norm_heads(HeadNorm::kWhole);
+  if (fields.flag_or("norm_after", false)) reader.set_form(LayerForm::kPostNorm);
+  reader.read_rotation();
+}
+
 // MiniCPM-V: the decoder beside its tower is that of its version.
 void read_minicpmv(JsonFields& fields, ModelConfig* config) {
   constexpr std::string_view kKey = "version";
@@ -259,6 +280,7 @@ std::vector<ModelType> dense_network_types() {
       {"gemma4", "Gemma4", {}, read_gemma4, true},
       {"gemma3n", "Gemma3n", {}, read_gemma3n, true},
       {"mllama", "Mllama", {}, read_mllama, false},
+      {"molmo", "Molmo", {}, read_molmo, false},
       {"minicpmv", "MiniCPMV", {}, read_minicpmv, false},
       {"nemotron-nas", "DeciLM", {}, read_nemotron_nas, false},
   };

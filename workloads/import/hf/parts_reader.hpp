@@ -124,9 +124,16 @@ std::int64_t first_of_list(JsonFields& fields, std::string_view key, std::int64_
 // Refuses unknown kinds of rotation in the fields of "rope_scaling" and "rope_parameters".
 void check_rotation_kind(JsonFields& fields);
 
-// A tower of a ViT beside the decoder: its parameters, from the fields of vision_config.
+// The first of these fields that is there; of a list with an entry for each side, the first.
+std::int64_t first_of(JsonFields& fields, const std::vector<std::string_view>& keys,
+                      std::int64_t most, std::int64_t otherwise);
+
+// A tower of a ViT beside the decoder, from the fields of vision_config.
 void read_vision_tower(JsonFields& fields, ModelConfig* config);
+// In sound_tower_config.cpp: parameters of an encoder of sounds, from audio_config or
+// encoder_config, and of what Phi-4-multimodal has beside its decoder.
 void read_audio_tower(JsonFields& fields, ModelConfig* config);
+void read_phi4_towers(JsonFields& fields, ModelConfig* config);
 
 // quantization_config and what stands beside it.
 void read_checkpoint_format(JsonFields& fields, ModelConfig* config);

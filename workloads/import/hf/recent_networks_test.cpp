@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "model/base/errors.hpp"
 #include "workloads/import/hf/image_prompt.hpp"
 #include "workloads/import/hf/network_facts.hpp"
 #include "workloads/import/hf/testing/flops_of_phases.hpp"
@@ -16,6 +17,7 @@
 namespace foretell {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 
@@ -193,11 +195,63 @@ const RecentNetwork kReward{7.505, R"({"architectures": ["LlamaForSequenceClassi
   "max_position_embeddings": 131072, "num_attention_heads": 32, "num_hidden_layers": 32,
   "num_key_value_heads": 8, "vocab_size": 128256, "num_labels": 1})"};
 
+// Shares of the words of a table in place of what a tower made; as transformers' tests of its
+// converter (looked up) and the network's page (remembered) have it.
+const RecentNetwork kOvis{2.57, R"({"architectures": ["Ovis2_5"], "model_type": "ovis2_5",
+  "hidden_size": 2048, "visual_vocab_size": 65536, "llm_config": {"model_type": "qwen3",
+  "architectures": ["Qwen3ForCausalLM"], "head_dim": 128, "hidden_act": "silu", "hidden_size": 2048,
+  "intermediate_size": 6144, "max_position_embeddings": 40960, "num_attention_heads": 16,
+  "num_hidden_layers": 28, "num_key_value_heads": 8, "tie_word_embeddings": true, "vocab_size":
+  151936}, "vit_config": {"model_type": "siglip2_navit", "hidden_size": 1152, "intermediate_size":
+  4304, "num_hidden_layers": 27, "num_attention_heads": 16, "num_channels": 3, "num_patches": -1,
+  "image_size": 512, "patch_size": 16, "hidden_act": "gelu_pytorch_tanh", "hidden_stride": 2,
+  "window_size": 112, "fullatt_block_indexes": null, "temporal_patch_size": 1,
+  "preserve_original_pe": true, "use_rope": true}})"};
+
+// Granite 4.0 1B Speech, whose weights in BF16 are 4.63 GB: a file and its size looked up.
+const RecentNetwork kGraniteSpeech{2.315, R"({"model_type": "granite_speech", "downsample_rate": 5,
+  "has_lora_adapter": false, "window_size": 15, "tie_word_embeddings": false, "encoder_config":
+  {"context_size": 200, "conv_expansion_factor": 2, "conv_kernel_size": 15, "dim_head": 128,
+  "feedforward_mult": 4, "hidden_dim": 1024, "input_dim": 160, "max_pos_emb": 512, "model_type":
+  "granite_speech_encoder", "num_heads": 8, "num_layers": 16, "output_dim": 348},
+  "projector_config": {"cross_attention_frequency": 1, "encoder_hidden_size": 1024, "hidden_size":
+  1024, "intermediate_size": 4096, "model_type": "blip_2_qformer", "num_attention_heads": 16,
+  "num_hidden_layers": 2}, "text_config": {"model_type": "granite", "hidden_act": "silu",
+  "hidden_size": 2048, "intermediate_size": 4096, "max_position_embeddings": 4096,
+  "num_attention_heads": 16, "num_hidden_layers": 40, "num_key_value_heads": 4, "vocab_size":
+  100353}})"};
+
+const RecentNetwork kPhi4Multimodal{5.574, R"({"architectures": ["Phi4MMForCausalLM"],
+  "model_type": "phi4mm", "hidden_act": "silu", "hidden_size": 3072, "intermediate_size": 8192,
+  "max_position_embeddings": 131072, "num_attention_heads": 24, "num_hidden_layers": 32,
+  "num_key_value_heads": 8, "partial_rotary_factor": 0.75, "sliding_window": 262144,
+  "tie_word_embeddings": true, "vocab_size": 200064, "vision_lora": {"layer": "layers.*", "dp": 0.0,
+  "lora_alpha": 512, "r": 256}, "speech_lora": {"layer": "layers.*", "dp": 0.01, "lora_alpha": 640,
+  "r": 320}, "audio_processor": {"name": "cascades", "config": {"attention_dim": 1024,
+  "attention_heads": 16, "depthwise_multiplier": 1, "input_size": 80, "kernel_size": 3,
+  "linear_units": 1536, "num_blocks": 24, "time_reduction": 8}}, "embd_layer": {"image_embd_layer":
+  {"crop_size": 448, "use_hd_transform": true}}})"};
+
+const RecentNetwork kMolmo{8.02, R"({"architectures": ["MolmoForCausalLM"], "model_type": "molmo",
+  "attention_layer_norm": false, "clip_qkv": null, "embedding_size": 152064, "hidden_size": 3584,
+  "intermediate_size": 37888, "layer_norm_type": "rms", "max_position_embeddings": 4096,
+  "norm_after": false, "num_attention_heads": 28, "num_hidden_layers": 28, "num_key_value_heads": 4,
+  "qkv_bias": true, "tie_word_embeddings": false, "vocab_size": 152064, "weight_tying": false})"};
+
+// Of the same kind: norms after its parts and over all of queries and keys.
+const RecentNetwork kMolmoO{7.665, R"({"architectures": ["MolmoForCausalLM"], "model_type": "molmo",
+  "attention_layer_norm": true, "embedding_size": 100352, "hidden_size": 4096, "intermediate_size":
+  22016, "layer_norm_type": "rms", "max_position_embeddings": 4096, "norm_after": true,
+  "num_attention_heads": 32, "num_hidden_layers": 32, "num_key_value_heads": null, "qkv_bias":
+  false, "tie_word_embeddings": false, "vocab_size": 100278, "weight_tying": false})"};
+
 const std::vector<RecentNetwork>& recent_networks() {
   static const std::vector<RecentNetwork> kAll = {
-      kGrok2,     kLlamaGuard, kHunyuanLarge, kQwen2Audio, kVoxtral,      kDotsOcr,    kPaddleOcr,
-      kLfmVision, kColPali,    kGraniteSmall, kGlmVision,  kNemotronNano, kQwen3Next,  kAria,
-      kChameleon, kFuyu,       kMiniCpmV26,   kMiniCpmV45, kReward,       kDeepseekOcr};
+      kGrok2,     kLlamaGuard,    kHunyuanLarge,   kQwen2Audio, kVoxtral,
+      kDotsOcr,   kPaddleOcr,     kLfmVision,      kColPali,    kGraniteSmall,
+      kGlmVision, kNemotronNano,  kQwen3Next,      kAria,       kChameleon,
+      kFuyu,      kMiniCpmV26,    kMiniCpmV45,     kReward,     kDeepseekOcr,
+      kOvis,      kGraniteSpeech, kPhi4Multimodal, kMolmo,      kMolmoO};
   return kAll;
 }
 
@@ -244,7 +298,8 @@ TEST(RecentNetworks, ImagesBecomeTokens) {
   EXPECT_EQ(patched_image(tower(kMiniCpmV26), 448, 448).tokens, 64);
   EXPECT_EQ(patched_image(tower(kAria), 980, 980).tokens, 256);
   EXPECT_EQ(patched_image(tower(kAria), 980, 980).patches(), 4900);
-  for (const RecentNetwork* row : {&kFuyu, &kMiniCpmV26, &kMiniCpmV45, &kAria}) {
+  EXPECT_EQ(patched_image(tower(kOvis), 448, 960).tokens, 14 * 30);
+  for (const RecentNetwork* row : {&kFuyu, &kMiniCpmV26, &kMiniCpmV45, &kAria, &kOvis}) {
     const ModelConfig config = recent_network(row->config);
     const TowerPart& part = config.parts_of_decoder.tower;
     const std::int64_t side = part.side > 0 ? part.side : 300;
@@ -316,6 +371,64 @@ TEST(RecentNetworks, WhatIsLeftOutIsSaid) {
               HasSubstr("reads sounds"));
   EXPECT_THAT(recent_network(kDeepseekOcr.config).parts_of_decoder.tower.unreadable,
               HasSubstr("one after the other"));
+  EXPECT_THAT(recent_network(kGraniteSpeech.config).notes,
+              Contains(HasSubstr("encoder_config: the tower for sounds takes memory")));
+  EXPECT_THAT(recent_network(kPhi4Multimodal.config).parts_of_decoder.tower.unreadable,
+              HasSubstr("switch adapters"));
+  EXPECT_THAT(recent_network(kMolmo.config).parts_of_decoder.tower.unreadable,
+              HasSubstr("pools the patches"));
+  // jina-embeddings-v4: Qwen2.5-VL and adapters of three tasks, in a file of their own.
+  EXPECT_THAT(recent_network(R"({"architectures": ["JinaEmbeddingsV4Model"], "model_type":
+      "qwen2_5_vl", "multi_vector_projector_dim": 128, "task_names": ["retrieval", "code"],
+      "text_config": {"model_type": "qwen2_5_vl_text", "hidden_size": 64, "intermediate_size": 128,
+      "num_attention_heads": 4, "num_hidden_layers": 2, "num_key_value_heads": 2, "vocab_size":
+      100, "max_position_embeddings": 512}})")
+                  .notes,
+              AllOf(Contains(HasSubstr("task_names: adapters")),
+                    Contains(HasSubstr("projection to 128 columns"))));
+}
+
+// Text is read as Phi-4-mini reads it: 3.836 billion parameters, none of the adapters.
+TEST(RecentNetworks, AdaptersAndTowersTakeMemoryAndNoWork) {
+  const NetworkFacts facts =
+      facts_of(recent_network(kPhi4Multimodal.config), find_precision("bf16"));
+  EXPECT_NEAR((facts.parameters - facts.tower) / 1e9, 3.836, 0.005);
+  EXPECT_NEAR(facts.active / 1e9, 3.836, 0.005);
+  std::string without = kPhi4Multimodal.config;
+  for (const char* key : {"vision_lora", "speech_lora"}) without[without.find(key)] = 'x';
+  EXPECT_DOUBLE_EQ(
+      facts.parameters - facts_of(recent_network(without), find_precision("bf16")).parameters,
+      (256 + 320) * 32.0 * (8192 + 6144 + 19456 + 11264));
+}
+
+TEST(RecentNetworks, ProblemsNameTheirWholePath) {
+  std::string config = kAria.config;
+  const std::string stated = R"(128, "4900")";
+  config.replace(config.find(stated), stated.size(), R"("many", "4900")");
+  try {
+    recent_network(config);
+    FAIL() << "a number of queries that is none was read";
+  } catch (const UserError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("projector_patch_to_query_dict.1225: is \"many\""));
+  }
+}
+
+// Nothing in the file of Qwen3-Embedding 8B but its class says that it has no head; a class that
+// says so may be written there.
+TEST(RecentNetworks, ANetworkWithoutAHeadSaysSoByItsClass) {
+  const auto billions = [](const std::string& name) {
+    Binding binding;
+    binding.seq_len = 16;
+    return parameters_of(build_graph(
+               recent_network(R"({"architectures": [")" + name + R"("], "model_type": "qwen3",
+        "head_dim": 128, "hidden_act": "silu", "hidden_size": 4096, "intermediate_size": 12288,
+        "max_position_embeddings": 40960, "num_attention_heads": 32, "num_hidden_layers": 36,
+        "num_key_value_heads": 8, "tie_word_embeddings": false, "vocab_size": 151665})"),
+               binding)) /
+           1e9;
+  };
+  EXPECT_NEAR(billions("Qwen3Model"), 7.567, 0.005 * 7.567);
+  EXPECT_NEAR(billions("Qwen3ForCausalLM") - billions("Qwen3Model"), 151665.0 * 4096 / 1e9, 1e-6);
 }
 
 }  // namespace

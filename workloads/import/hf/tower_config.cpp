@@ -7,9 +7,7 @@
 #include "workloads/import/hf/parts_reader.hpp"
 
 namespace foretell {
-namespace {
 
-// Of a list with an entry for each side, the first.
 std::int64_t first_of(JsonFields& fields, const std::vector<std::string_view>& keys,
                       std::int64_t most, std::int64_t otherwise) {
   for (const std::string_view key : keys) {
@@ -18,6 +16,8 @@ std::int64_t first_of(JsonFields& fields, const std::vector<std::string_view>& k
   }
   return otherwise;
 }
+
+namespace {
 
 // Sizes that the transformers library takes where a file states none.
 struct TowerDefaults {
@@ -39,7 +39,8 @@ std::int64_t merged_patches(JsonFields& vision, JsonFields& around) {
   if (kept > 0.01 && kept < 1) return std::llround(1 / kept);
   const std::int64_t outer =
       first_of(around, {"spatial_merge_size", "scale_factor", "pixel_shuffle_factor"}, 64, 1);
-  return first_of(vision, {"spatial_merge_size", "pooling_kernel_size"}, 64, outer);
+  return first_of(vision, {"spatial_merge_size", "pooling_kernel_size", "hidden_stride"}, 64,
+                  outer);
 }
 
 bool is_any(const std::string& name, const std::vector<std::string_view>& words) {
@@ -70,12 +71,25 @@ std::int64_t most_queries(JsonFields& around) {
   return most;
 }
 
+// Ovis 2.5 (modeling_ovis2_5.py, looked up): shares of the words of a table, of which four mark
+// where images begin and end, make one of its rows.
+void read_words(JsonFields& around, std::int64_t merged, std::int64_t hidden, TowerPart* tower) {
+  constexpr std::int64_t kMarks = 4;
+  const std::int64_t words = around.size_or("visual_vocab_size", kMaxVocab, 65536);
+  if (words <= kMarks) return around.problem("visual_vocab_size", "must be above 4");
+  tower->projector = {{merged, words - kMarks, false, false, true},
+                      {words - kMarks, hidden, false, false}};
+  tower->other_parameters = kMarks * hidden;
+}
+
 // By the kind of the tower, or of the network around it.
 void read_projector(JsonFields& vision, JsonFields& around, const std::string& type,
                     std::int64_t hidden, TowerPart* tower) {
   const std::int64_t merged = tower->hidden * tower->merge * tower->merge;
   const std::string network = around.text_or("model_type", "");
-  if (network == "minicpmv") {
+  if (type == "siglip2_navit") {
+    read_words(around, merged, hidden, tower);
+  } else if (network == "minicpmv") {
     constexpr std::int64_t kHead = 128;  // columns, in all versions
     if (hidden % kHead != 0)
       around.problem("hidden_size", "must be a multiple of 128, the columns of a resampler's head");
@@ -230,6 +244,31 @@ void read_patch_matrix(JsonFields& fields, ModelConfig* config) {
   tower.patch_elements = tower.patch * tower.patch * fields.size_or("num_channels", 64, 3);
 }
 
+// Molmo, whose file states nothing of its CLIP tower (its code, remembered; of the pooling, looked
+// up): an attention pools four patches, each as two layers left it.
+void read_pooled_tower(ModelConfig* config) {
+  TowerPart tower;
+  tower.name = "vision tower";
+  tower.unreadable =
+      "an attention pools the patches of its tower, and images are cut into crops that overlap: "
+      "only calls of text can be predicted";
+  tower.layers = 23;
+  tower.hidden = tower.attention_width = 1024;
+  tower.heads = 16;
+  tower.intermediate = 4096;
+  tower.patch = 14;
+  tower.patch_elements = tower.patch * tower.patch * 3;
+  tower.positions = 577;
+  const std::int64_t wide = config->intermediate / 2;
+  tower.projector = {{tower.hidden, wide, false, true}, {wide, config->hidden, false, false}};
+  constexpr std::int64_t kLayers = 2;  // that are read
+  constexpr std::int64_t kVectors =
+      2 + 2 * kLayers;  // class, first norm, paddings; patches no bias
+  tower.other_parameters =
+      tower.hidden * ((3 * kLayers + 1) * tower.hidden + 4 + kVectors);  // and four biases
+  config->parts_of_decoder.tower = tower;
+}
+
 std::int64_t parameters_of(const ResamplerPart& part, std::int64_t patch_width) {
   if (part.queries == 0) return 0;
   const std::int64_t square = part.width * part.width;
@@ -245,8 +284,11 @@ void read_vision_tower(JsonFields& fields, ModelConfig* config) {
   if (config->parts_of_decoder.empty()) return;
   const std::string network = fields.text_or("model_type", "");
   if (network == "fuyu") return read_patch_matrix(fields, config);
-  if (!fields.is_object("vision_config")) return;
-  JsonFields vision = fields.inside("vision_config");
+  if (network == "molmo") return read_pooled_tower(config);
+  if (starts_with(network, "phi4")) return read_phi4_towers(fields, config);
+  const char* key = fields.is_object("vit_config") ? "vit_config" : "vision_config";
+  if (!fields.is_object(key)) return;
+  JsonFields vision = fields.inside(key);
   if (vision.text_or("model_type", "") == "step3_vision_encoder") {
     read_step3_tower(fields, vision, config);
     fields.take_problems(vision);
@@ -299,8 +341,9 @@ void read_vision_tower(JsonFields& fields, ModelConfig* config) {
   }
   if (type == "gemma4_vision") tower.positions *= 2;  // rows and columns of the image
   const bool rotates = is_any(type, {"pixtral", "qwen2", "dots"});
-  tower.rotates =
-      rotates || is_any(type, {"qwen3", "moonvit", "kimi", "glm4v", "gemma4", "llama4"});
+  tower.rotates = rotates ||
+                  is_any(type, {"qwen3", "moonvit", "kimi", "glm4v", "gemma4", "llama4"}) ||
+                  vision.flag_or("use_rope", false);
   const std::int64_t side = !vision.has("image_size") ? 0
                             : vision.is_list("image_size")
                                 ? vision.sizes("image_size", kMaxPixels).front()
@@ -335,43 +378,6 @@ void read_vision_tower(JsonFields& fields, ModelConfig* config) {
   fields.take_problems(vision);
 }
 
-// Encoders of Whisper's kind before a decoder; they take memory, and sounds are not read.
-void read_audio_tower(JsonFields& fields, ModelConfig* config) {
-  if (!fields.is_object("audio_config")) return;
-  JsonFields audio = fields.inside("audio_config");
-  const std::string type = audio.text_or("model_type", "");
-  TowerPart& known = config->parts_of_decoder.tower;
-  if (config->parts_of_decoder.empty() || !is_any(type, {"voxtral", "qwen2_audio"}) ||
-      !known.name.empty()) {
-    config->notes.emplace_back("audio_config: the tower for sounds is left out");
-    return;
-  }
-  TowerPart tower;
-  tower.name = "audio tower";
-  tower.unreadable =
-      "its tower reads sounds, which are left out: only calls of text can be predicted";
-  tower.layers = first_of(audio, {"encoder_layers", "num_hidden_layers"}, kMaxLayers, 32);
-  tower.hidden = tower.attention_width =
-      first_of(audio, {"d_model", "hidden_size"}, kMaxWidth, 1280);
-  tower.heads = first_of(audio, {"encoder_attention_heads", "num_attention_heads"}, kMaxHeads, 20);
-  tower.intermediate = first_of(audio, {"encoder_ffn_dim", "intermediate_size"}, kMaxWidth, 5120);
-  tower.positions = audio.size_or("max_source_positions", kMaxPositions, 1500);
-  constexpr std::int64_t kTaps = 3;  // of its two convolutions
-  tower.patch = 1;
-  tower.patch_elements = kTaps * audio.size_or("num_mel_bins", kMaxWidth, 128);
-  const std::int64_t hidden = tower.hidden;
-  const std::int64_t second = hidden * (kTaps * hidden + 1);
-  constexpr std::int64_t kNorm = 2;  // after the layers; keys have no biases
-  tower.other_parameters = second + kNorm * hidden - tower.layers * hidden;
-  tower.projector = type == "qwen2_audio_encoder"
-                        ? std::vector<ProjectorStep>{{hidden, config->hidden, true, false}}
-                        : two_layers(tower.intermediate, config->hidden, config->hidden, false);
-  known = tower;
-  config->notes.emplace_back(
-      "audio_config: the tower for sounds takes memory, and calls read text alone");
-  fields.take_problems(audio);
-}
-
 std::int64_t parameters_of(const TowerPart& tower) {
   if (tower.name.empty()) return 0;
   const std::int64_t matrices = tower.gated ? 3 : 2;
@@ -381,8 +387,10 @@ std::int64_t parameters_of(const TowerPart& tower) {
                              matrices * tower.hidden * tower.intermediate + biases +
                              (tower.bias ? 4 : 2) * tower.hidden;
   std::int64_t projector = 0;
-  for (const ProjectorStep& step : tower.projector)
-    projector += (step.gated ? 2 : 1) * step.in * step.out + (step.bias ? step.out : 0);
+  for (const ProjectorStep& step : tower.projector) {
+    projector += (step.gated ? 2 : 1) * step.in * step.out + (step.bias ? step.out : 0) +
+                 (step.shares ? 2 * step.out : 0);
+  }
   return tower.layers * layer + tower.hidden * (tower.patch_elements + 1 + tower.positions) +
          tower.projectors * projector + parameters_of(tower.resampler, tower.hidden) +
          tower.other_parameters;
