@@ -91,8 +91,8 @@ void CollectiveRowPredictor::add(std::size_t index, const CollectiveRow& row,
       const GpuProtocol protocol = nccl_time(gpu, used.factors, shape).protocol;
       return nccl_exchange(gpu, used.factors, shape, protocol);
     };
-    kernel.exchange = at.nodes == 1 ? inside(row.shape)
-                                    : network_exchange(system.network, at, row.shape, inside);
+    kernel.exchange =
+        at.nodes == 1 ? inside(row.shape) : network_exchange(system.network, at, row.shape, inside);
   }
   programs.add(index, gpu, {{std::move(kernel)}}, used.low, used.high,
                devices_.with_note(row.gpu, ""));

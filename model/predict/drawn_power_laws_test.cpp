@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "calib/fitted/neuron/neuron_factors.hpp"
+#include "model/predict/call_energy.hpp"
 #include "model/predict/drawn_power.hpp"
 #include "model/predict/neuron_call.hpp"
 #include "model/testing/networks.hpp"
@@ -84,6 +85,29 @@ TEST(DrawnPowerLaws, LimitHoldsForTheMeanOfACall) {
   set_kernel_power(metrics, some_energy(), Watts(60), Watts(500), kernels);
   EXPECT_NEAR((kernels[0].power + kernels[1].power).value() / 2 + 60, 500, 1e-9);
   EXPECT_NEAR(kernels[1].power / kernels[0].power, 4, 1e-9);
+}
+
+// No limit takes it from what runs at the lowest clock: the board draws more, in a timeline and in
+// the joules of the call.
+TEST(DrawnPowerLaws, ALimitThatTheLowestClockDoesNotKeepChangesNoEnergy) {
+  Metrics metrics;
+  metrics.operators = {busy_operator("a", 1e15)};
+  metrics.operators[0].duration = Seconds(1);
+  DeviceEnergy energy = some_energy();
+  energy.facts.limit_share = 1;
+  energy.facts.lowest_clock = metrics.operators[0].clock = 0.2;
+  const auto drawn = [&](double limit) {
+    std::vector<KernelRun> kernels = {kernel_of("a", 1)};
+    set_kernel_power(metrics, energy, Watts(60), Watts(limit), kernels);
+    EnergySetting setting;
+    setting.limit = Watts(limit);
+    const Joules joules = total_energy(energy_of_call(metrics, energy, setting, 1));
+    return std::pair{kernels[0].power.value(), joules.value()};
+  };
+  EXPECT_EQ(drawn(80), drawn(0));
+  metrics.operators[0].clock = 0.3;
+  EXPECT_LT(drawn(80).first, drawn(0).first);
+  EXPECT_LT(drawn(80).second, drawn(0).second);
 }
 
 }  // namespace

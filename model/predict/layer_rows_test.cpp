@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "model/base/errors.hpp"
+
 namespace foretell {
 namespace {
 
@@ -36,6 +38,15 @@ TEST(LayerRows, AGpuThatWasMeasuredHasItsOwnWhateverTheRelease) {
   LayerRowPredictor predictor(LayerKind::kLatent, {}, {});
   EXPECT_EQ(predictor.predict(latent_tokens("1.2.0rc5")).time,
             predictor.predict(latent_tokens("1.3.0rc20")).time);
+}
+
+TEST(LayerRows, AFrameworkThatIsNotKnownIsRefused) {
+  LayerRowPredictor predictor(LayerKind::kLatent, {}, {});
+  LayerRow row = latent_tokens("1.2.0rc5");
+  row.tables = {"abc generation default bf16 bf16"};
+  EXPECT_THROW(predictor.predict(row), UserError);
+  row.tables = {" generation default bf16 bf16"};  // not stated
+  EXPECT_GT(predictor.predict(row).time, Seconds(0));
 }
 
 TEST(LayerKernelLibrary, SaysHowManyKernelsACallLaunches) {

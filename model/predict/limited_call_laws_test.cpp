@@ -109,23 +109,6 @@ TEST_F(LimitedCallLaws, EveryWindowKeepsTheLimit) {
   }
 }
 
-// Passes over memory draw more than that at the lowest clock, and no limit takes it from them.
-TEST_F(LimitedCallLaws, ALimitThatIsNotKeptIsSaidAndChangesNoEnergy) {
-  Joules last;
-  for (const double watts : {170.0, 150.0, 135.0}) {
-    const GpuCallResult result = run({0, 160}, asked(watts));
-    EnergySetting setting;
-    setting.limit = Watts(watts);
-    const Seconds time = result.metrics.device;
-    const Joules joules =
-        total_energy(energy_of_call(result.metrics, energy_, setting, 1 / time.value()));
-    EXPECT_GT(joules / time, Watts(watts));
-    EXPECT_NE(result.power_note, "");
-    if (last > Joules(0)) EXPECT_NEAR(joules / last, 1, 1e-9);
-    last = joules;
-  }
-}
-
 TEST_F(LimitedCallLaws, TheTimelineHoldsTheJoulesOfTheCall) {
   const GpuCallResult result = run({8, 160}, asked(kAsked));
   Joules drawn;

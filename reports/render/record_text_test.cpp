@@ -32,6 +32,7 @@ TEST(RunText, ShowsTokensOverridesAndNotesWhenThereAreAny) {
   record.summary.ttft_s = 0.077;
   record.summary.tpot_s = 0.033;
   record.context.set = {"device.hbm.bandwidth=1 TB/s"};
+  record.values = {{"device.hbm.bandwidth", "1 TB/s", "override", "--set", ""}};
   record.context.notes = {"sequence length not stated: 128 taken"};
   const std::string text = run_text(record);
   EXPECT_THAT(text, HasSubstr("(widened interval "));

@@ -180,6 +180,15 @@ TEST_F(WorkloadFolder, OneThatCannotBeReadHidesNoOther) {
   EXPECT_THAT(message_of(library, "broken"), HasSubstr("unheard_of"));
 }
 
+TEST_F(WorkloadFolder, AnObjectThatIsNoneIsSaid) {
+  const std::string text = R"({"model_type": "llava", "text_config": {"model_type": "llama",
+    "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 128,
+    "vocab_size": 100}, "vision_config": 7})";
+  const WorkloadLibrary library;
+  EXPECT_THAT(message_of(library, write("net.json", text)),
+              HasSubstr("vision_config: is 7; it must be an object of fields"));
+}
+
 TEST_F(WorkloadFolder, AmbiguousNamesAreRefused) {
   write("a/net.json", tiny());
   write("b/net.json", tiny());

@@ -362,9 +362,9 @@ LoadedGpuSystem GpuCatalog::load(std::string_view system,
   loaded.parameters = parameters_of(list, provenance, overridden);
   note_moved(list, moved, kFollows, loaded.parameters);
   loaded.assumed_values = assumed_values_in(loaded.parameters);
-  loaded.spec.device.changed =
-      std::any_of(overridden.begin(), overridden.end(),
-                  [](const std::string& path) { return starts_with(path, "device."); });
+  loaded.spec.device.changed = std::any_of(
+      loaded.parameters.begin(), loaded.parameters.end(),
+      [](const Parameter& one) { return one.overridden && starts_with(one.path, "device."); });
   return loaded;
 }
 

@@ -36,7 +36,7 @@ struct Parameter {
   ValueKind kind = ValueKind::kAssumed;
   std::string why;
   std::string meaning;
-  bool overridden = false;
+  bool overridden = false;                // by another value than it had
   bool differs = false;                   // from the machine that one of the user's is taken for
   std::string use;                        // the chosen alternative, "" without any
   std::vector<Alternative> alternatives;  // what was published otherwise

@@ -39,22 +39,27 @@ void choose_alternative(FieldList& list, const std::string& path, const std::str
   throw UserError(fmt::format("{}: {}", path, unknown_name("alternative", name, names).what()));
 }
 
-bool is_same(const Field& field, const std::string& text, double number) {
-  return field.is_text ? field.text() == text : field.number() == number;
+struct Held {
+  std::string text;
+  double number = 0;
+};
+
+Held held_by(const Field& field) {
+  if (!field.has_value()) return {};
+  return {field.text(), field.is_text || field.is_list ? 0 : field.number()};
 }
 
-// Whether that is another value.
+// Whether it had that value.
 bool assign(FieldList& list, const std::string& path, const std::string& value) {
   const Field& field = list.at(path);
-  const bool had_one = field.has_value();
-  const std::string text = field.text();
-  const double number = had_one && !field.is_text ? field.number() : 0;
+  const Held before = held_by(field);
   try {
     field.assign(value);
-    return !had_one || !is_same(field, text, number);
   } catch (const UserError& error) {
     throw UserError(fmt::format("{}: {}", path, error.what()));
   }
+  const Held now = held_by(field);
+  return now.text == before.text && now.number == before.number;
 }
 
 }  // namespace
@@ -92,7 +97,10 @@ std::set<std::string> apply_overrides(FieldList& list, const std::vector<std::st
       if (is_choice) {
         choose_alternative(list, target, value, provenance);
       } else {
-        if (assign(list, target, value)) overridden.insert(target);
+        const bool is_as_it_is = assign(list, target, value);
+        if (const auto known = provenance.find(target); known != provenance.end())
+          known->second.set_as_it_is = is_as_it_is;
+        overridden.insert(target);
       }
     } catch (const UserError& error) {
       problems.add(where, "", error.what());

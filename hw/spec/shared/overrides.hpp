@@ -12,7 +12,7 @@
 namespace foretell {
 
 // Applies each "PATH=VALUE" to the list. "PATH.use=NAME" chooses one of the published alternatives
-// of a parameter and updates its provenance. Returns the paths that have another value then.
+// of a parameter and updates its provenance. Returns the paths whose value the user gave.
 // Everything that is wrong goes to `problems`: no "=", unknown paths (nearest named), values that
 // the parameter refuses, the same path twice, parts of a system that cannot be set alone.
 std::set<std::string> apply_overrides(FieldList& list, const std::vector<std::string>& assignments,

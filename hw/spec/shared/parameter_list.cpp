@@ -16,7 +16,8 @@ std::vector<Parameter> parameters_of(const FieldList& list,
     parameter.value = field.text();
     parameter.meaning = field.meaning;
     const auto found = provenance.find(field.path);
-    if (overridden.count(field.path) != 0) {
+    const bool is_as_it_is = found != provenance.end() && found->second.set_as_it_is;
+    if (overridden.count(field.path) != 0 && !is_as_it_is) {
       parameter.overridden = true;
       parameter.source = "--set";
       parameter.kind = ValueKind::kOverride;

@@ -55,6 +55,7 @@ struct Provenance {
   SourcedValue chosen;
   std::string use;                        // name of the chosen alternative, "" without any
   std::vector<Alternative> alternatives;  // all of them, the chosen one included
+  bool set_as_it_is = false;              // the user gave the value that it has
 };
 
 // The number, from `min` to `max`, of an entry {value, source, kind, why} of a map. UserError with

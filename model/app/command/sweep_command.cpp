@@ -150,7 +150,9 @@ class SweepCommand {
         session_(session),
         study_(load_study(options.study, stated_keys(options.request))),
         top_(static_cast<std::size_t>(parse_count("--top", options.top, 1, kMaxShown))),
-        format_(parse_format(options.output.format)) {}
+        format_(parse_format(options.output.format)) {
+    leave_out_unknown_cost(study_);
+  }
 
   int run() {
     const double limit = parse_positive("--time-limit", options_.time_limit, kMaxTask);

@@ -4,6 +4,7 @@
 
 #include "hw/spec/gpu/gpu_catalog.hpp"
 #include "model/app/request/prediction.hpp"
+#include "model/app/request/request_fields.hpp"
 #include "model/base/errors.hpp"
 #include "model/timing/shared/energy_timing.hpp"
 
@@ -57,6 +58,19 @@ TEST(EnergyLaws, PartsAddUpToWattsTimesTime) {
                 1e-9 * *summary.watts)
         << system;
     EXPECT_GT(*summary.wall_watts, *summary.watts) << system;
+  }
+}
+
+// Of a distribution of lengths, too: those of the calls that it is made of, by how often they are.
+TEST(EnergyLaws, PartsOfAMixtureAddUp) {
+  for (const char* system : {"h200-sxm", "inf2.xlarge", "c7i.4xlarge"}) {
+    Request request = bert_on(system);
+    set_length(request, request_field("seq"), "--seq", "list:1/512");
+    const RunSummary summary = summary_of(request);
+    ASSERT_TRUE(summary.energy && summary.joules_per_request) << system;
+    double joules = 0;
+    for (const EnergyPartRecord& part : summary.energy->parts) joules += part.joules;
+    EXPECT_NEAR(joules / 4, *summary.joules_per_request, 1e-9 * joules) << system;
   }
 }
 

@@ -41,10 +41,10 @@ EnergyRecord mixed_parts(const std::vector<CountedCall>& calls, const EnergyReco
       const auto known =
           std::find_if(mixed.parts.begin(), mixed.parts.end(),
                        [&](const EnergyPartRecord& other) { return other.kind == part.kind; });
-      EnergyPartRecord& sum = known != mixed.parts.end()
-                                  ? *known
-                                  : mixed.parts.emplace_back(
-                                        EnergyPartRecord{part.kind, 0, part.is_calibrated});
+      EnergyPartRecord& sum =
+          known != mixed.parts.end()
+              ? *known
+              : mixed.parts.emplace_back(EnergyPartRecord{part.kind, 0, part.is_calibrated});
       sum.joules += call.count * part.joules;
       joules += call.count * part.joules;
       if (part.is_calibrated) calibrated += call.count * part.joules;

@@ -85,7 +85,8 @@ class GpuDevice final : public ResolvedDevice {
           "two-batch: one token of one sequence in each group of GPUs has no halves; such calls "
           "run whole");
     }
-    if (!result.power_note.empty()) result.notes.push_back(result.power_note);
+    if (!power_is_noted_ && !result.power_note.empty()) result.notes.push_back(result.power_note);
+    power_is_noted_ = power_is_noted_ || !result.power_note.empty();
     add_new(result.notes, notes_);
     if (phase == Phase::kForward) result.metrics.call += resolved_.host_call;
     return std::move(result.metrics);
@@ -201,6 +202,7 @@ class GpuDevice final : public ResolvedDevice {
   GpuFactors factors_;
   BoardEnergy energy_ = energy_of_board(resolved_);
   std::string type_;              // of products
+  bool power_is_noted_ = false;   // of the first call that has something to say
   std::vector<ChainPart> parts_;  // of all calls
   std::vector<std::string> notes_;
 };

@@ -328,7 +328,7 @@ TEST_F(MadeMachine, ChangedBoardTakesThePowerThatItNeeds) {
 
 TEST_F(MadeMachine, ChangedBoardKeepsALimitThatIsStated) {
   double before = std::numeric_limits<double>::infinity();
-  for (const char* limit : {"300 W", "500 W", "800 W", "1000 W", "2 kW"}) {
+  for (const char* limit : {"400 W", "500 W", "800 W", "1000 W", "2 kW"}) {
     const RunRecord made = long_prompt({"device.sms=264"}, limit);
     EXPECT_LE(*made.summary.watts, made.summary.energy->limit_w) << limit;
     EXPECT_LE(made.summary.call_s, before) << limit;
@@ -349,6 +349,23 @@ TEST_F(MadeMachine, HigherFullClockChangesNothingUnderALimit) {
   const RunRecord free = long_prompt({"device.clock.boost=2379 MHz"});
   EXPECT_LT(free.summary.call_s, 0.8 * long_prompt({}).summary.call_s);
   EXPECT_GT(*free.summary.joules_per_request, *long_prompt({}).summary.joules_per_request);
+}
+
+// Factors are those of what was measured, whatever is made of it; another rate of FP32 hardly
+// matters to BF16.
+TEST(MadeCpu, ARateThatIsSetChoosesNoOtherFactors) {
+  Request request;
+  request.system = "c7g.4xlarge";
+  request.workload = "bert-base-uncased";
+  request.seq_len = 200;
+  request.batch = 3;
+  const RunRecord sold = predict(request);
+  for (const char* rate : {"63.9", "64", "64.1"}) {
+    request.set = {std::string("device.flops_per_cycle.fp32=") + rate};
+    const RunRecord made = predict(request);
+    EXPECT_EQ(made.context.factors, sold.context.factors) << rate;
+    EXPECT_LE(made.summary.call_s, sold.summary.call_s) << rate;
+  }
 }
 
 }  // namespace

@@ -91,7 +91,8 @@ class Intervals {
         model_(resolved.model),
         own_(facts.interval80),
         own_first_token_(facts.first_token80),
-        widened_(changes_hardware(changing(resolved.request, facts.parameters)) || facts.like.is_changed()),
+        widened_(changes_hardware(changing(resolved.request, facts.parameters)) ||
+                 facts.like.is_changed()),
         own_widened_(facts.intervals_of_changed),
         notes_(notes) {}
 

@@ -169,7 +169,8 @@ RunRecord run_program(const ProgramRequest& asked) {
   figures.call = to_seconds(execution.end);
   figures.latency = figures.call;
   if (figures.call > Seconds(0)) figures.throughput = PerSecond(1 / figures.call.value());
-  set_costs(prices_as_set(sheet.facts.prices, changing(asked.request, sheet.facts.parameters)), figures);
+  set_costs(prices_as_set(sheet.facts.prices, changing(asked.request, sheet.facts.parameters)),
+            figures);
   figures.memory_used = Bytes(memory_of(program));
   figures.memory_capacity = sheet.device_memory;
   put_figures(figures, summary);

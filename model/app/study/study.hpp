@@ -56,6 +56,7 @@ struct Study {
   std::vector<StudyFormula> defined;
   std::vector<StudyFormula> constraints;
   std::vector<StudyObjective> objectives;
+  bool costs_by_default = false;  // the last objective is the cost, and the file does not say so
   std::optional<StudySearch> search;
   std::vector<std::string> best_of;  // keys: of points alike in them, a report shows the best one
   std::map<std::string, std::string> stated_at;  // "study.yaml:7", by key

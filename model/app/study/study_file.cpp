@@ -189,7 +189,8 @@ class StudyReader {
   void read_objectives(const Node* node) {
     if (node == nullptr) {
       study_.objectives = {{"latency", false}, {"throughput", true}};
-      if (!has_another_price()) study_.objectives.push_back({"usd_per_million", false});
+      study_.costs_by_default = !has_another_price();
+      if (study_.costs_by_default) study_.objectives.push_back({"usd_per_million", false});
       return;
     }
     if (!node->is_list() || node->items.empty()) {

@@ -330,6 +330,12 @@ bool JsonFields::is_object(std::string_view key) const {
   return value != nullptr && value->is_object();
 }
 
+bool JsonFields::has_object(std::string_view key) {
+  if (is_on(key) && !is_object(key))
+    problem(key, "is " + shown(key) + "; it must be an object of fields");
+  return is_object(key);
+}
+
 bool JsonFields::is_text(std::string_view key) const {
   const json* value = find(key);
   return value != nullptr && value->is_string();

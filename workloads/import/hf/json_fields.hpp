@@ -40,6 +40,8 @@ class JsonFields {
   std::vector<JsonFields> items(std::string_view key);
   bool is_list(std::string_view key) const;
   bool is_object(std::string_view key) const;
+  // False where it is absent or off; where it is anything but an object, a problem is noted.
+  bool has_object(std::string_view key);
   bool is_text(std::string_view key) const;
   bool is_on(std::string_view key) const;                // there, and not false, 0 or empty
   std::string text(std::string_view key);                // "" when missing, and a problem is noted

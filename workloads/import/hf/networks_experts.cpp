@@ -85,7 +85,7 @@ void read_minimax_m2(JsonFields& fields, ModelConfig* config) {
 
 // Blocks of keys that a few narrow heads choose.
 void read_block_selection(PartsReader& reader) {
-  if (!reader.fields().is_object("sparse_attention_config")) return;
+  if (!reader.fields().has_object("sparse_attention_config")) return;
   JsonFields sparse = reader.fields().inside("sparse_attention_config");
   if (sparse.flag_or("use_sparse_attention", true)) {
     IndexerPart indexer;
@@ -185,7 +185,7 @@ std::vector<std::int64_t> enumerated_layers(PartsReader& reader, const std::stri
 // Layers of the other kind may have other numbers of heads.
 void read_step_heads(PartsReader& reader) {
   JsonFields& fields = reader.fields();
-  if (!fields.is_object("attention_other_setting")) return;
+  if (!fields.has_object("attention_other_setting")) return;
   JsonFields other = fields.inside("attention_other_setting");
   const std::string kind = other.text_or("attention_type", "sliding_attention");
   const std::vector<std::string> types = reader.layer_types();

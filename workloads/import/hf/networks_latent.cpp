@@ -201,7 +201,7 @@ void read_deepseek_v4(JsonFields& fields, ModelConfig* config) {
 // One-based lists of layers of either kind.
 void read_kimi_layers(PartsReader& reader) {
   JsonFields& fields = reader.fields();
-  if (!fields.is_object("linear_attn_config")) return;
+  if (!fields.has_object("linear_attn_config")) return;
   JsonFields linear = fields.inside("linear_attn_config");
   MixerPart mixer;
   mixer.kind = MixerKind::kLinear;

@@ -368,7 +368,7 @@ std::vector<ModelType> linear_network_types() {
       {"granitemoehybrid", "GraniteMoeHybrid", {}, read_granite_hybrid, true},
       {"zamba2", "Zamba2", {}, read_zamba2, true},
       {"bamba", "Bamba", {}, read_bamba, false},
-      {"mamba2", "Mamba2", {}, read_mamba2, true},
+      {"mamba2", "Mamba2", {}, read_mamba2, false},
       {"rwkv7", "RWKV7", {}, read_rwkv7, false},
   };
 }

@@ -156,7 +156,7 @@ void read_audio_tower(JsonFields& fields, ModelConfig* config) {
   TowerPart& known = config->parts_of_decoder.tower;
   const bool is_free = !config->parts_of_decoder.empty() && known.name.empty();
   if (is_free && fields.is_object("encoder_config")) return read_granite_speech(fields, config);
-  if (!fields.is_object("audio_config")) return;
+  if (!fields.has_object("audio_config")) return;
   JsonFields audio = fields.inside("audio_config");
   const std::string type = audio.text_or("model_type", "");
   const bool hears =

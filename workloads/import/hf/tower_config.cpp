@@ -287,7 +287,7 @@ void read_vision_tower(JsonFields& fields, ModelConfig* config) {
   if (network == "molmo") return read_pooled_tower(config);
   if (starts_with(network, "phi4")) return read_phi4_towers(fields, config);
   const char* key = fields.is_object("vit_config") ? "vit_config" : "vision_config";
-  if (!fields.is_object(key)) return;
+  if (!fields.has_object(key)) return;
   JsonFields vision = fields.inside(key);
   if (vision.text_or("model_type", "") == "step3_vision_encoder") {
     read_step3_tower(fields, vision, config);

@@ -183,7 +183,8 @@ void read_study(const StudyStore& store, const StudyHead& head, ReportContent& c
   content.title = head.name;
   content.definition = head.definition;
   content.keys = head.keys;
-  const Study study = parse_study(head.definition, "stored study '" + head.name + "'");
+  Study study = parse_study(head.definition, "stored study '" + head.name + "'");
+  leave_out_unknown_cost(study);
   for (const StudyObjective& objective : study.objectives)
     content.objectives.push_back({objective.name, objective.maximise, {}});
   const DefaultValue defaults = ParameterDefaults();

@@ -66,12 +66,25 @@ std::vector<Promise> parse_promises(std::string_view text) {
       return other.metric == one.metric && other.statistic == one.statistic;
     });
     if (is_there) {
-      throw UserError(fmt::format("--slo '{}': {}.{} is promised twice; write its lower limit alone",
-                                  text, one.metric, one.statistic));
+      throw UserError(
+          fmt::format("--slo '{}': {}.{} is promised twice; write its lower limit alone", text,
+                      one.metric, one.statistic));
     }
     promises.push_back(one);
   }
   return promises;
+}
+
+void check_promises(const std::vector<Promise>& promises,
+                    const std::optional<Distribution>& output_len) {
+  if (!output_len || output_len->highest() > 1) return;
+  for (const Promise& promise : promises) {
+    if (promise.metric != "tpot" && promise.metric != "itl") continue;
+    throw UserError(fmt::format(
+        "--slo '{}.{}': answers of one token have no time between tokens; promise ttft or e2e, or "
+        "raise --output-len",
+        promise.metric, promise.statistic));
+  }
 }
 
 ServeStatistic serve_statistic(const Statistic& one) {

@@ -1,12 +1,14 @@
 // Promises on a service: --slo 'ttft.p99<=1s,tpot.p99<=40ms'.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "model/serving/service_result.hpp"
 #include "reports/record/serve_record.hpp"
+#include "workloads/ir/distribution.hpp"
 
 namespace foretell {
 
@@ -18,6 +20,9 @@ struct Promise {
 
 // UserError for another metric (with the nearest), statistic, relation or unit.
 std::vector<Promise> parse_promises(std::string_view text);
+// UserError for those on the time between tokens where all answers have one.
+void check_promises(const std::vector<Promise>& promises,
+                    const std::optional<Distribution>& output_len);
 
 ServeStatistic serve_statistic(const Statistic& one);
 

@@ -46,6 +46,7 @@ class Server {
     load_ = load_of(request);
     if (!request.speculate.empty()) speculation_ = parse_speculation(request.speculate);
     promises_ = request.slo.empty() ? std::vector<Promise>() : parse_promises(request.slo);
+    check_promises(promises_, load_.output_len);
   }
 
   ServeOutcome run(const std::function<bool(double)>& progress) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "model/app/serving/request/serve.hpp"
 #include "model/app/serving/request/worker_machine.hpp"
@@ -158,6 +159,44 @@ TEST(ServeAdvice, AnOpenLoadIsAnsweredNoFasterThanItComes) {
   EXPECT_GE(high, open.requests_per_s);
   EXPECT_LT(high, 1.2 * request.rate);  // a deviation of 100 that are drawn is a tenth of them
   EXPECT_NEAR(open.interval80.at("output_tokens_per_s").high, 4 * high, 1e-6);
+}
+
+TEST(ServeAdvice, WhatIsNotReadIsRefused) {
+  const auto refusal = [](const std::function<void(ServeRequest&)>& change) {
+    ServeRequest request = asked("h100-sxm", "Llama-3.2-1B", 1);
+    change(request);
+    return error_of(request);
+  };
+  EXPECT_THAT(refusal([](ServeRequest& request) { request.link_rate = "5 GB/s"; }),
+              HasSubstr("give --prefill and --decode, too"));
+  EXPECT_THAT(refusal([](ServeRequest& request) { request.decode_system = "h200-sxm"; }),
+              HasSubstr("give --prefill and --decode, too"));
+  EXPECT_THAT(refusal([](ServeRequest& request) { request.arrivals = "uniform"; }),
+              HasSubstr("how requests of --rate come"));
+  EXPECT_THAT(refusal([](ServeRequest& request) {
+                request.concurrency = 0;
+                request.rate = 1;
+                request.start = "staggered";
+              }),
+              HasSubstr("how clients of --concurrency begin"));
+  EXPECT_THAT(refusal([](ServeRequest& request) { request.slo = "ttft.p99<=1s,ttft.p99<=2s"; }),
+              HasSubstr("ttft.p99 is promised twice"));
+  EXPECT_THAT(refusal([](ServeRequest& request) {
+                request.output_len = "1";
+                request.slo = "tpot.p99<=1ms";
+              }),
+              HasSubstr("answers of one token have no time between tokens"));
+}
+
+// A parameter that is set to the value that it has is the machine that is sold.
+TEST(ServeAdvice, WhatIsSetAsItIsChangesNothing) {
+  ServeRequest request = asked("p5.48xlarge", "Llama-3.2-1B", 1);
+  const ServeRecord before = served(request);
+  request.machine.set = {"device.hbm.bandwidth=3350000 MB/s"};
+  const ServeRecord same = served(request);
+  EXPECT_EQ(same.summary.cost_usd_per_million, before.summary.cost_usd_per_million);
+  EXPECT_EQ(same.summary.interval80.at("tpot_s.mean").high,
+            before.summary.interval80.at("tpot_s.mean").high);
 }
 
 TEST(ServeAdvice, SaysThatWorkersTakeSeveralSystems) {

@@ -36,9 +36,9 @@ void check_what_is_read(const ServeRequest& request) {
         request.start));
   }
   if (request.arrivals != "poisson" && !(request.rate > 0)) {
-    throw UserError(fmt::format(
-        "--arrivals {}: says how requests of --rate come; leave it out of other loads",
-        request.arrivals));
+    throw UserError(
+        fmt::format("--arrivals {}: says how requests of --rate come; leave it out of other loads",
+                    request.arrivals));
   }
 }
 

@@ -107,6 +107,22 @@ Request study_request(const PointValues& values) {
   return request;
 }
 
+void leave_out_unknown_cost(Study& study) {
+  const bool states_one =
+      std::any_of(study.stated_at.begin(), study.stated_at.end(),
+                  [](const auto& stated) { return starts_with(stated.first, "system.price."); });
+  if (!study.costs_by_default || states_one) return;
+  for (const std::string& system : values_of(study, "on")) {
+    const DeviceFamily* family = find_family(system);
+    if (family == nullptr) return;  // is refused later
+    Request bare;
+    bare.system = system;
+    if (!family->prices(bare).empty()) return;
+  }
+  study.objectives.pop_back();
+  study.costs_by_default = false;
+}
+
 PointMetrics point_metrics(const RunSummary& summary) {
   PointMetrics metrics;
   for (const SummaryMetric& metric : summary_metrics()) {

@@ -21,6 +21,10 @@ void set_study_key(Request& request, const std::string& key, const std::string& 
 // The request of a design point, checked.
 Request study_request(const PointValues& values);
 
+// Leaves the cost out of the objectives that the file does not state where no system of the study
+// has a published price: no point had one.
+void leave_out_unknown_cost(Study& study);
+
 PointMetrics point_metrics(const RunSummary& summary);
 std::string value_text(const StudyValue& value);  // for people, with its unit
 

@@ -121,6 +121,7 @@ StudyResults study_results(const StudyStore& store, const StudyHead& head) {
   StudyResults results;
   results.head = head;
   results.study = parse_study(head.definition, "stored study '" + head.name + "'");
+  leave_out_unknown_cost(results.study);
   const DefaultValue defaults = ParameterDefaults();
   std::vector<std::vector<double>> objectives;
   std::vector<std::uint64_t> numbers;

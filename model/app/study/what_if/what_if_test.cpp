@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "model/app/study/what_if/study_request.hpp"
 #include "model/app/study/what_if/study_table.hpp"
 #include "model/base/errors.hpp"
 
@@ -64,6 +65,20 @@ TEST(FailureLines, MessagesThatDifferByTheirNumbersAreOneReason) {
               testing::ElementsAre("5 points: no such type",
                                    "4 points, for example: a-70B needs 40.5 GiB (2 more); take b",
                                    "1 point: a-8B needs 40.5 GiB (2 more); take b"));
+}
+
+TEST(LeftOutCost, WithoutAPublishedPriceNoPointIsJudgedByIt) {
+  const auto objectives = [](const std::string& base) {
+    Study study = parse_study(
+        "study: plain\nbase: {workload: bert-base-uncased, " + base + "}\nvary: {batch: [1, 2]}\n",
+        "plain.yaml");
+    leave_out_unknown_cost(study);
+    return study.objectives.size();
+  };
+  EXPECT_EQ(objectives("on: h100-sxm"), 2U);
+  EXPECT_EQ(objectives("on: p5.48xlarge"), 3U);
+  EXPECT_EQ(objectives("on: h100-sxm, system.price.on_demand: 3 USD/h"), 3U);
+  EXPECT_EQ(objectives("on: unheard-of"), 3U);
 }
 
 }  // namespace
