@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "hw/spec/gpu/kernel_library.hpp"
 #include "model/app/request/request_fields.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/kept_inputs.hpp"
@@ -22,6 +23,11 @@ class Cells {
     std::string value = cells_(column);
     if (value.empty()) throw UserError(std::string(column) + ": is empty");
     return value;
+  }
+  // Whose kernels they are: not stated, those of networks.
+  std::string library() const {
+    const std::string stated = text("framework");
+    return stated.empty() ? kernel_libraries().choice().networks : stated;
   }
   std::int64_t count(const char* column) const {
     return parse_count(column, cells_(column), 1, kMaxSize);
@@ -53,7 +59,7 @@ void read_experts(const Cells& cells, LayerRow& row) {
   shape.ep = cells.count_or("ep", 1);
   if (!cells.text("distribution").empty()) shape.distribution = cells.text("distribution");
   row.dtype = cells.required("dtype");
-  row.tables = {fmt::format("{} {} {}", cells.text("framework"), cells.text("kernel"), row.dtype)};
+  row.tables = {fmt::format("{} {} {}", cells.library(), cells.text("kernel"), row.dtype)};
   row.family =
       fmt::format("{} {} {} {}", shape.hidden, shape.intermediate, shape.top_k, shape.experts);
   const LayerKernelLibrary& library = kept<LayerKernelLibrary>();
@@ -81,7 +87,7 @@ void read_latent(const Cells& cells, LayerRow& row) {
   row.dtype = cells.required("dtype");
   const std::string cache = cells.text("kv_dtype").empty() ? row.dtype : cells.text("kv_dtype");
   shape.cache_bytes = cache == "fp8" ? 1 : 2;
-  row.tables = {fmt::format("{} {} {} {} {}", cells.text("framework"), phase,
+  row.tables = {fmt::format("{} {} {} {} {}", cells.library(), phase,
                             cells.text("kernel").empty() ? "default" : cells.text("kernel"),
                             row.dtype, cache)};
   row.family = std::to_string(shape.heads);
@@ -99,7 +105,7 @@ void read_latent_product(const Cells& cells, LayerRow& row) {
   shape.tokens = cells.count("tokens");
   shape.heads = cells.count("heads");
   row.dtype = cells.required("dtype");
-  row.tables = {fmt::format("{} {} {}", cells.text("framework"), op, row.dtype)};
+  row.tables = {fmt::format("{} {} {}", cells.library(), op, row.dtype)};
   row.family = std::to_string(shape.heads);
   row.op_class = size_class_of(shape.tokens, "tokens");
   row.shape = shape;
@@ -135,7 +141,7 @@ void read_state_space(const Cells& cells, LayerRow& row) {
   shape.values = shape.heads * shape.head_dim;
   shape.channels = 2 * groups * shape.state_dim + shape.values;
   row.dtype = "bf16";
-  row.tables = {fmt::format("{} {} {}", cells.text("framework"), cells.text("kind"), kernel)};
+  row.tables = {fmt::format("{} {} {}", cells.library(), cells.text("kind"), kernel)};
   row.family = cells.text("model").empty() ? fmt::format("{} {} {} {}", groups, shape.heads,
                                                          shape.head_dim, shape.state_dim)
                                            : cells.text("model");
@@ -158,7 +164,7 @@ void read_exchange(const Cells& cells, LayerRow& row) {
   const std::string step = cells.required("step");
   shape.moves_tokens = step.find("prepare") == std::string::npos;
   row.dtype = "bf16";
-  row.tables = {fmt::format("{} {} {}", cells.text("framework"), cells.required("kind"), step)};
+  row.tables = {fmt::format("{} {} {}", cells.library(), cells.required("kind"), step)};
   row.family = fmt::format("{} {} {}", shape.hidden, shape.top_k, shape.experts);
   row.op_class = size_class_of(shape.tokens, "tokens");
   row.shape = shape;
