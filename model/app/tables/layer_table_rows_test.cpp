@@ -17,7 +17,7 @@ TEST(LayerTableRows, WithoutAFrameworkTheyAreOfTheLibraryThatNetworksTake) {
       {"top_k", "8"},      {"tp", ""},        {"experts", "64"}, {"intermediate", "768"}};
   const auto tables = [&] {
     return read_layer_row(LayerKind::kExperts,
-                          [&](const char* column) {
+                          [&](const std::string& column) {
                             const auto found = cells.find(column);
                             return found == cells.end() ? std::string() : found->second;
                           })
