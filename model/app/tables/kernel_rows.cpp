@@ -143,6 +143,16 @@ std::pair<std::int64_t, std::int64_t> attention_heads(const NamedCells& cells, c
   return {1, 1};
 }
 
+// The first of these columns with a value, else the first that the table has.
+std::string column_in_use(const NamedCells& cells, const CsvRow& row,
+                          const std::vector<std::string>& columns) {
+  for (const std::string& column : columns)
+    if (!cells.text(row, column).empty()) return column;
+  for (const std::string& column : columns)
+    if (cells.has(column)) return column;
+  return columns.front();
+}
+
 // The columns of an operator without matrices: of its own, or those of the layer that it is in.
 std::int64_t pass_columns(const NamedCells& cells, const CsvRow& row, const TableOperator& op) {
   const auto has = [&](const char* column) { return !cells.text(row, column).empty(); };
@@ -153,7 +163,10 @@ std::int64_t pass_columns(const NamedCells& cells, const CsvRow& row, const Tabl
   if (op.family == "activation" && has("n_ffn")) {
     return std::max<std::int64_t>(1, cells.count(row, "n_ffn", 1, kMaxGemmSide) / parts);
   }
-  if (!has("n_embd")) throw UserError("cols: is empty; state rows and cols");
+  if (!has("n_embd")) {
+    throw UserError(column_in_use(cells, row, {"cols", "k", "n_embd"}) +
+                    ": is empty; state rows and cols, m and k, or m and the width of the model");
+  }
   const std::int64_t width = cells.count(row, "n_embd", 1, kMaxGemmSide);
   if (op.family != "rope") return width;
   const auto [heads, key_heads] = attention_heads(cells, row);
@@ -214,7 +227,7 @@ OperatorRow read_operator_row(const NamedCells& cells, const CsvRow& row) {
       }
       break;
     case OperatorKind::kPass:
-      call.rows = cells.count(row, has("rows") ? "rows" : "m", 1, kMaxElements);
+      call.rows = cells.count(row, column_in_use(cells, row, {"rows", "m"}), 1, kMaxElements);
       call.columns = pass_columns(cells, row, *call.op);
       if (op == "mlp_act" && !has_gate(cells, row)) call.op = &table_operator("plain_act");
       if (op == "add" && is_side_by_side(cells, row)) call.op = &table_operator("add_three");

@@ -27,6 +27,7 @@ inline constexpr std::int64_t kMaxHeads = 4096;
 class NamedCells {
  public:
   explicit NamedCells(const CsvRow& header);
+  bool has(const std::string& column) const { return columns_.count(column) > 0; }
   std::string text(const CsvRow& row, const std::string& column) const;
   // UserError that names the column unless the cell is a whole number from `low` to `high`.
   std::int64_t count(const CsvRow& row, const std::string& column, std::int64_t low,
