@@ -356,11 +356,12 @@ void read_vision_tower(JsonFields& fields, ModelConfig* config) {
     if (fields.flag_or("drop_vision_last_layer", false)) --tower.layers;
   }
   if (type == "paddleocr_vl") {
-    constexpr std::int64_t kPacked = 32768;  // places of a second table, that texts of images have
-    constexpr std::int64_t kSides = 4;       // and a block of attention and two matrices at the end
+    constexpr std::int64_t kTablePlaces =
+        32768;                          // places of a second table, that texts of images have
+    constexpr std::int64_t kSides = 4;  // and a block of attention and two matrices at the end
     tower.rotates = true;
-    tower.other_parameters =
-        tower.hidden * (kPacked + kSides * tower.hidden) + 2 * tower.hidden * tower.intermediate;
+    tower.other_parameters = tower.hidden * (kTablePlaces + kSides * tower.hidden) +
+                             2 * tower.hidden * tower.intermediate;
   }
   tower.merge = merged_patches(vision, fields);
   read_projector(vision, fields, type, config->hidden, &tower);
