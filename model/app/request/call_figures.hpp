@@ -69,9 +69,9 @@ struct CountedCall {
 };
 
 CallFigures figures_of(const RunSummary& summary);
-// Null where the summary has none; as long as it lives.
-inline const EnergyRecord* parts_of_energy(const RunSummary& summary) {
-  return summary.energy ? &*summary.energy : nullptr;
+// That of the summary, which outlives it.
+inline CountedCall counted_call(double count, const RunSummary& summary) {
+  return {count, figures_of(summary), summary.energy ? &*summary.energy : nullptr};
 }
 // What the figures do not hold stays as it is; without energy the record has none either.
 void put_figures(const CallFigures& figures, RunSummary& summary);

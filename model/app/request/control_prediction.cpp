@@ -51,10 +51,8 @@ class ControlMixture {
     join_operators(record);
     join_memory(record);
     std::vector<CountedCall> runs;
-    for (const std::string& part : order_) {
-      const RunSummary& summary = records_.at(like_.at(part)).summary;
-      runs.push_back({runs_.at(part), figures_of(summary), parts_of_energy(summary)});
-    }
+    for (const std::string& part : order_)
+      runs.push_back(counted_call(runs_.at(part), records_.at(like_.at(part)).summary));
     set_calls(calls, runs, record);
     for (const std::string& part : order_) {
       record.summary.distribution->parts.push_back(

@@ -56,7 +56,9 @@ std::string interval_note(const PrecisionPolicy& precision) {
 }
 
 // Those of the machine that is sold: what was measured does not change with --set.
-ChosenCpuFactors factors_for(const Request& request, const MachineSet& set) {
+ChosenCpuFactors factors_for(const Request& request, const MachineSet& set,
+                             const CpuDeviceSpec& device) {
+  if (set.system.empty()) return choose_cpu_factors(device, request.factors, set.factors);
   const CpuDeviceSpec sold = CpuCatalog().load(request.system).spec.device;
   return choose_cpu_factors(sold, request.factors, set.factors);
 }
@@ -70,7 +72,7 @@ CpuRequest resolve_cpu(const Request& request) {
   resolve_workload(request, has_bf16 ? "bf16" : "fp32", resolved);
   resolved.request.system = spec.id;
   resolved.precision = precision_on_cpu(resolved.precision, spec.device);
-  resolved.factors = factors_for(request, set);
+  resolved.factors = factors_for(request, set, spec.device);
   use_measured_clock(resolved.factors, resolved.system);
   const std::string likeness = take_for_measured(resolved.factors, resolved.system);
   if (!likeness.empty()) resolved.notes.push_back(likeness);
@@ -247,7 +249,7 @@ class CpuFamily final : public DeviceFamily {
     const MachineSet set = split_machine_set(request);
     LoadedCpuSystem system = CpuCatalog().load(request.system, set.system);
     const CpuSystemSpec& spec = system.spec;
-    const ChosenCpuFactors factors = factors_for(request, set);
+    const ChosenCpuFactors factors = factors_for(request, set, spec.device);
     use_measured_clock(factors, system);
     const std::string likeness = take_for_measured(factors, system);
     SystemSheet sheet;

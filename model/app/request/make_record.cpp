@@ -82,8 +82,9 @@ std::vector<ValueRecord> values_of(const std::vector<Parameter>& parameters) {
 // Chooses intervals by what is predicted; the notes say where there is none of its own.
 class Intervals {
  public:
+  // `set`: the overrides that change something.
   Intervals(const ResolvedWorkload& resolved, const SystemFacts& facts,
-            std::vector<std::string>& notes)
+            const std::vector<std::string>& set, std::vector<std::string>& notes)
       : device_(facts.factors == "none" ? "published facts alone" : facts.device),
         family_(interval_family(resolved.model)),
         matmul_(to_string(resolved.precision.matmul_compute)),
@@ -91,8 +92,7 @@ class Intervals {
         model_(resolved.model),
         own_(facts.interval80),
         own_first_token_(facts.first_token80),
-        widened_(changes_hardware(changing(resolved.request, facts.parameters)) ||
-                 facts.like.is_changed()),
+        widened_(changes_hardware(set) || facts.like.is_changed()),
         own_widened_(facts.intervals_of_changed),
         notes_(notes) {}
 
@@ -150,7 +150,7 @@ std::optional<double> flops_utilisation(const ResolvedWorkload& resolved, const 
   return (flops / metrics.call).value() / facts.machine->compute.front().per_s;
 }
 
-CallFigures figures_of(const ResolvedWorkload& resolved, const SystemFacts& facts,
+CallFigures figures_of(const ResolvedWorkload& resolved, const Prices& prices,
                        const Metrics& metrics, Intervals intervals) {
   if (metrics.call <= Seconds(0) || metrics.device <= Seconds(0)) {
     throw UserError("workload: nothing of '" + resolved.model.name +
@@ -179,7 +179,7 @@ CallFigures figures_of(const ResolvedWorkload& resolved, const SystemFacts& fact
     figures.times80.clear();
     figures.throughput80.reset();
   }
-  set_costs(prices_as_set(facts.prices, changing(resolved.request, facts.parameters)), figures);
+  set_costs(prices, figures);
   figures.memory = metrics.memory;
   figures.memory_used = metrics.memory.total();
   figures.memory_capacity = metrics.memory_capacity;
@@ -243,12 +243,12 @@ RunRecord make_record(const ResolvedWorkload& resolved, const SystemFacts& facts
   RunRecord record;
   record.context = context_of(resolved, facts);
   const std::vector<std::string> set = changing(resolved.request, facts.parameters);
-  if (!facts.prices.empty() && prices_as_set(facts.prices, set).empty())
-    record.context.notes.emplace_back(kPriceOfAnother);
+  const Prices prices = prices_as_set(facts.prices, set);
+  if (!facts.prices.empty() && prices.empty()) record.context.notes.emplace_back(kPriceOfAnother);
   record.values = values_of(facts.parameters);
   record.machine = facts.machine;
   CallFigures figures =
-      figures_of(resolved, facts, metrics, Intervals(resolved, facts, record.context.notes));
+      figures_of(resolved, prices, metrics, Intervals(resolved, facts, set, record.context.notes));
   record.summary = summary_of(resolved, facts, metrics);
   if (metrics.generation) {
     for (const GenerationMetrics::Step& step : metrics.generation->steps)

@@ -99,8 +99,7 @@ void mix_summaries(const std::vector<WeightedRecord>& records, RunRecord& mixed)
   std::vector<WeightedDistribution> parts;
   for (const WeightedRecord& each : records) {
     parts.push_back({each.probability, call_distribution(*each.record)});
-    const RunSummary& summary = each.record->summary;
-    calls.push_back({each.probability, figures_of(summary), parts_of_energy(summary)});
+    calls.push_back(counted_call(each.probability, each.record->summary));
   }
   const CallFigures* largest = &calls.front().figures;
   for (const CountedCall& each : calls) {

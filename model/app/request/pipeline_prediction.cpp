@@ -134,7 +134,7 @@ class PipelinePrediction {
   void mix_energy(CallFigures& whole, RunSummary& summary) const {
     std::vector<CountedCall> calls;
     for (const PartPrediction& part : parts_)
-      calls.push_back({part.calls(), part.figures, parts_of_energy(part.record.summary)});
+      calls.push_back(counted_call(part.calls(), part.record.summary));
     foretell::mix_energy(calls, whole, summary);
     if (!whole.energy) return;
     whole.energy->per_request = whole.energy->watts / whole.throughput;

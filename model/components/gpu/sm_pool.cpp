@@ -95,10 +95,7 @@ void SmPool::hold(int sms) {
   advance();
   held_sms_ += sms;
   const double share = static_cast<double>(std::min(held_sms_, sms_ - 1)) / sms_;
-  for (const GridResource held : {GridResource::kSms, GridResource::kThreads,
-                                  GridResource::kRegisters, GridResource::kSharedMemory}) {
-    held_[static_cast<std::size_t>(held)] = share;
-  }
+  for (const GridResource held : kPlaceResources) held_[static_cast<std::size_t>(held)] = share;
   plan();
 }
 

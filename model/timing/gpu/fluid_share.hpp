@@ -29,6 +29,10 @@ enum class GridResource : std::size_t {
   kSharedMemory
 };
 inline constexpr std::size_t kGridResources = 9;
+// What thread blocks take of their SM for as long as they are there.
+inline constexpr std::array kPlaceResources = {GridResource::kSms, GridResource::kThreads,
+                                               GridResource::kRegisters,
+                                               GridResource::kSharedMemory};
 const char* to_string(GridResource resource);  // "sms", "tensor", …, "shared_memory"
 
 // The share of each resource while the grid runs alone: between 0 and 1.

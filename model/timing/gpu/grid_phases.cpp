@@ -1,7 +1,6 @@
 #include "model/timing/gpu/grid_phases.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "model/timing/gpu/cta_schedule.hpp"
@@ -15,9 +14,6 @@ constexpr double kFemto = 1e15;
 double& share_of(GridDemand& demand, GridResource resource) {
   return demand[static_cast<std::size_t>(resource)];
 }
-
-constexpr std::array kOfPlaces = {GridResource::kSms, GridResource::kThreads,
-                                  GridResource::kRegisters, GridResource::kSharedMemory};
 
 // `taken`: of its own places.
 void hold_places(double taken, const BlockShares& shares, GridDemand& demand) {
@@ -126,13 +122,13 @@ GridDemand demand_beside(const GridPhase& phase, double held, const Grid& grid,
                          const GridWaves& waves, const GridMemory& memory) {
   GridDemand demand = phase.demand;
   double most = 0;
-  for (const GridResource places : kOfPlaces) most = std::max(most, share_of(demand, places));
+  for (const GridResource places : kPlaceResources) most = std::max(most, share_of(demand, places));
   const double left = most > 0 ? (1 - held) / most : 1;
   if (!phase.feeds || left >= 1) return demand;
   GridWaves fewer = waves;
   fewer.makespan = std::llround(static_cast<double>(waves.makespan) / left);
   const double speed = grid_body(grid, waves, memory) / grid_body(grid, fewer, memory);
-  for (const GridResource places : kOfPlaces) share_of(demand, places) *= left / speed;
+  for (const GridResource places : kPlaceResources) share_of(demand, places) *= left / speed;
   return demand;
 }
 

@@ -183,8 +183,7 @@ void read_study(const StudyStore& store, const StudyHead& head, ReportContent& c
   content.title = head.name;
   content.definition = head.definition;
   content.keys = head.keys;
-  Study study = parse_study(head.definition, "stored study '" + head.name + "'");
-  leave_out_unknown_cost(study);
+  const Study study = stored_study(head.name, head.definition);
   for (const StudyObjective& objective : study.objectives)
     content.objectives.push_back({objective.name, objective.maximise, {}});
   const DefaultValue defaults = ParameterDefaults();

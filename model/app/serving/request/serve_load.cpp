@@ -30,12 +30,13 @@ std::vector<TrafficRequest> every_nth(std::vector<TrafficRequest> all, std::int6
 
 // What only another kind of load reads.
 void check_what_is_read(const ServeRequest& request) {
-  if (request.start != "together" && request.concurrency == 0) {
+  const ServeRequest plain;
+  if (request.start != plain.start && request.concurrency == 0) {
     throw UserError(fmt::format(
         "--start {}: says how clients of --concurrency begin; leave it out of other loads",
         request.start));
   }
-  if (request.arrivals != "poisson" && !(request.rate > 0)) {
+  if (request.arrivals != plain.arrivals && !(request.rate > 0)) {
     throw UserError(
         fmt::format("--arrivals {}: says how requests of --rate come; leave it out of other loads",
                     request.arrivals));

@@ -123,6 +123,12 @@ void leave_out_unknown_cost(Study& study) {
   study.costs_by_default = false;
 }
 
+Study stored_study(const std::string& name, const std::string& definition) {
+  Study study = parse_study(definition, "stored study '" + name + "'");
+  leave_out_unknown_cost(study);
+  return study;
+}
+
 PointMetrics point_metrics(const RunSummary& summary) {
   PointMetrics metrics;
   for (const SummaryMetric& metric : summary_metrics()) {

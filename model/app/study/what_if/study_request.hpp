@@ -24,6 +24,8 @@ Request study_request(const PointValues& values);
 // Leaves the cost out of the objectives that the file does not state where no system of the study
 // has a published price: no point had one.
 void leave_out_unknown_cost(Study& study);
+// That of a store, as it was judged.
+Study stored_study(const std::string& name, const std::string& definition);
 
 PointMetrics point_metrics(const RunSummary& summary);
 std::string value_text(const StudyValue& value);  // for people, with its unit

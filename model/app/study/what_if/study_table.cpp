@@ -120,8 +120,7 @@ std::string kind_of_failure(const std::string& message) {
 StudyResults study_results(const StudyStore& store, const StudyHead& head) {
   StudyResults results;
   results.head = head;
-  results.study = parse_study(head.definition, "stored study '" + head.name + "'");
-  leave_out_unknown_cost(results.study);
+  results.study = stored_study(head.name, head.definition);
   const DefaultValue defaults = ParameterDefaults();
   std::vector<std::vector<double>> objectives;
   std::vector<std::uint64_t> numbers;
