@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
+#include <iterator>
 
 #include "hw/spec/gpu/gpu_architecture.hpp"
 #include "hw/spec/gpu/library_host.hpp"
@@ -149,23 +151,46 @@ void read_softmax(const Node& node, KernelLibrary& library) {
   if (!row.empty()) library.softmax_row = read_host_time(node, "softmax.row", row);
 }
 
+double read_share(const Node& node, const std::string& path, const char* key) {
+  double share = 0;
+  RuleReader(node, path).number(key, share);
+  if (share > 0 && share <= 1) return share;
+  throw UserError(
+      fmt::format("{}: {}.{}: {:g} is not allowed; it must be above 0 and at most 1, a share of "
+                  "the dense rate",
+                  node.where(), path, key, share));
+}
+
 // By architecture of the board: shares of its dense rate.
 std::map<std::string, double> read_shares(const Node& root, const char* key) {
   std::map<std::string, double> shares;
   const Node* node = root.find(key);
   if (node == nullptr) return shares;
-  RuleReader reader(*node, key);
   for (const MapEntry& entry : node->entries) {
-    double& share = shares[entry.key];
-    reader.number(entry.key.c_str(), share);
     check_architecture(*node, key, entry.key);
-    if (share > 0 && share <= 1) continue;
-    throw UserError(
-        fmt::format("{}: {}.{}: {:g} is not allowed; it must be above 0 and at most 1, a share of "
-                    "the dense rate",
-                    node->where(), key, entry.key, share));
+    shares[entry.key] = read_share(*node, key, entry.key.c_str());
   }
-  reader.finish();
+  return shares;
+}
+
+// … and by width of the heads, or one for all widths.
+std::map<std::string, SharesByWidth> read_shares_by_width(const Node& root, const char* key) {
+  std::map<std::string, SharesByWidth> shares;
+  const Node* node = root.find(key);
+  if (node == nullptr) return shares;
+  for (const MapEntry& entry : node->entries) {
+    check_architecture(*node, key, entry.key);
+    const std::string path = std::string(key) + "." + entry.key;
+    SharesByWidth& by_width = shares[entry.key];
+    if (entry.value.entries.empty()) by_width[0] = read_share(*node, key, entry.key.c_str());
+    for (const MapEntry& width : entry.value.entries) {
+      if (width.key.empty() || width.key.find_first_not_of("0123456789") != std::string::npos)
+        throw UserError(fmt::format("{}: {}: '{}' is no width of heads, as 64 or 128",
+                                    node->where(), path, width.key));
+      const double share = read_share(entry.value, path, width.key.c_str());
+      by_width[static_cast<int>(parse_integer(width.key))] = share;
+    }
+  }
   return shares;
 }
 
@@ -241,7 +266,7 @@ KernelLibrary read_library(const fs::path& path, const Bibliography& bibliograph
   library.fused_attention = static_cast<Fused>(fused);
   reader.whole("fused_keys", library.fused_keys);
   if (const Node* softmax = root.find("softmax")) read_softmax(*softmax, library);
-  library.attention_share = read_shares(root, "attention_share");
+  library.attention_share = read_shares_by_width(root, "attention_share");
   library.convolution_share = read_shares(root, "convolution_share");
   if (const Node* host = root.find("host")) read_host_of_library(*host, library);
   if (const Node* one_head = root.find("one_head")) {
@@ -277,6 +302,17 @@ std::vector<std::string> words_at(const Node& root, const char* key) {
 }
 
 }  // namespace
+
+double share_of_width(const SharesByWidth& shares, double width) {
+  const auto above = shares.lower_bound(static_cast<int>(std::ceil(width)));
+  if (above == shares.end()) return shares.rbegin()->second;
+  if (above == shares.begin()) return above->second;
+  const auto below = std::prev(above);
+  const double narrow = below->first / below->second;
+  const double wide = above->first / above->second;
+  const double place = (width - below->first) / (above->first - below->first);
+  return width / (narrow + place * (wide - narrow));
+}
 
 void KernelLibraries::read_choice(const Node& root) {
   root.only_keys({"id", "source", "why", "networks", "common", "attention", "attention_of_tokens",

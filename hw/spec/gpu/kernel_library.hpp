@@ -22,6 +22,7 @@
 //   epilogue_activations: [Relu]     # functions that are fused into an epilogue; else all are
 //   fastest_type: yes                # a product runs in 16 bits where that is faster than in 8
 //   attention_share: {blackwell: 0.16}  # of the dense rate, at most, that attention reaches there
+//   attention_share: {hopper: {64: 0.32, 128: 0.37}}  # … with heads of these widths
 //   convolution_share: {hopper: 0.12}   # … that convolutions over frames reach
 //   host: {per_launch: 9 us}         # the host launches kernel by kernel and takes this long
 //   host: {per_launch: 9 us, longer: {Conv: 3.8}}  # … and this many times as long for an operator
@@ -71,6 +72,14 @@ struct ChunkedKeys {
   std::string except;  // architecture whose kernels serve chunks throughout
 };
 
+// Shares of a dense rate by width of the heads; width 0: of all heads.
+using SharesByWidth = std::map<int, double>;
+
+// The share that attention reaches with heads of this width. The time of a score is that of its
+// products, which grows with the width, and that of its exponential, which does not: linear between
+// two stated widths. Narrower and wider heads have the share of the nearest.
+double share_of_width(const SharesByWidth& shares, double width);
+
 struct KernelLibrary {
   std::string id;
   std::string name;
@@ -99,10 +108,10 @@ struct KernelLibrary {
   std::vector<std::string> epilogue_activations;  // that products and convolutions take; empty: all
   bool fastest_type = false;  // multiplies in 16 bits where the chip is faster so than in 8
   double softmax_share = 1;   // of the memory's rate that a softmax between products reaches
-  std::optional<Seconds> softmax_row;             // … and of its thread block, which has one row
-  std::map<std::string, double> attention_share;  // … and the share of the dense rate, by chips
-  std::map<std::string, double> convolution_share;  // … of convolutions over frames
-  std::optional<Seconds> per_launch;                // of its host, which launches kernel by kernel
+  std::optional<Seconds> softmax_row;  // … and of its thread block, which has one row
+  std::map<std::string, SharesByWidth> attention_share;  // … and of the dense rate, by chips
+  std::map<std::string, double> convolution_share;       // … of convolutions over frames
+  std::optional<Seconds> per_launch;            // of its host, which launches kernel by kernel
   std::map<std::string, double> longer_launch;  // … this many times as long, by kind of operator
   Seconds per_call;                             // of its host, besides, for a forward pass
   Seconds per_sample;                           // … to choose a token of one sequence

@@ -153,10 +153,10 @@ TEST(GpuLaws, AttentionReachesNoMoreThanTheShareThatItsLibraryStates) {
   };
   const auto& shares = kernel_libraries().of_networks(request.library).attention_share;
   const double b200 = attention_rate("b200-sxm") / 2250e12;
-  EXPECT_LE(b200, shares.at("blackwell"));
+  EXPECT_LE(b200, share_of_width(shares.at("blackwell"), 64));
   EXPECT_GT(b200, 0.08);
   const double h100 = attention_rate("h100-sxm") / 989.4e12;
-  EXPECT_LE(h100, shares.at("hopper"));
+  EXPECT_LE(h100, share_of_width(shares.at("hopper"), 64));
   EXPECT_GT(h100, 0.2);
 }
 

@@ -126,12 +126,13 @@ AttentionShape shape_of(const AttentionDimensions& attention) {
 
 // What a library states its attention to reach on these chips is the rate of whole kernels: their
 // softmax is in it.
-void AttentionKernels::cap_rate(AttentionFactors& factors) const {
+void AttentionKernels::cap_rate(double head_width, AttentionFactors& factors) const {
   const auto& shares = factors_.library().attention_share;
-  const auto share = shares.find(device_.architecture);
-  if (share == shares.end()) return;
-  if (factors.mma_efficiency > 0 && factors.mma_efficiency <= share->second) return;
-  factors.mma_efficiency = share->second;
+  const auto stated = shares.find(device_.architecture);
+  if (stated == shares.end()) return;
+  const double share = share_of_width(stated->second, head_width);
+  if (factors.mma_efficiency > 0 && factors.mma_efficiency <= share) return;
+  factors.mma_efficiency = share;
   factors.score = factors.masked_score = Cycles(0);
 }
 
@@ -226,7 +227,7 @@ void AttentionKernels::add(const AttentionDimensions& asked, const AttentionType
   const Chosen& chosen = known->second;
   AttentionFactors factors = chosen.factors;
   factors.launch = launch_;
-  cap_rate(factors);
+  cap_rate(static_cast<double>(shape.head_dim), factors);
   AttentionPlan plan = plan_attention(device_, chosen.library, type, factors, shape);
   Grid kernel = std::move(plan.program.kernels.back());
   kernel.dram_bytes = dram;

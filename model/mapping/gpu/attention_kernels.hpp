@@ -47,7 +47,7 @@ class AttentionKernels {
   Chosen choose(const std::string& framework, const AttentionShape& shape,
                 const AttentionType& type) const;
   std::string framework(const AttentionShape& shape, bool in_chunks) const;
-  void cap_rate(AttentionFactors& factors) const;
+  void cap_rate(double head_width, AttentionFactors& factors) const;
   AttentionBlockFacts::Call chosen_call(const char* phase) const;
   // Queries with keys that an indexer chose share no tile, each is a sequence of its own; but for
   // kernels that take the blocks of neighbours together.
