@@ -179,6 +179,11 @@ void FieldList::optional_text(std::string_view name, std::string& member,
   fields_.back().has_value_ = [&member] { return !member.empty(); };
 }
 
+void FieldList::method(std::string_view name, std::string& member, std::string_view meaning) {
+  optional_text(name, member, {}, meaning);
+  fields_.back().is_method = true;
+}
+
 void FieldList::optional_count(std::string_view name, int& member, Range<int> range,
                                std::string_view meaning) {
   count(name, member, range, meaning);

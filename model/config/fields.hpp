@@ -47,6 +47,7 @@ class Field {
   bool is_list = false;      // of texts, in the order of the document
   bool is_whole = false;     // counts
   bool is_optional = false;  // an entry of a table, for example one data type
+  bool is_method = false;    // says how a part is simulated, nothing of the part
   double min = -std::numeric_limits<double>::infinity();
   double max = std::numeric_limits<double>::infinity();
   std::vector<std::string> choices;
@@ -118,6 +119,8 @@ class FieldList {
   // Need not be stated: "" and 0 stand for none.
   void optional_text(std::string_view name, std::string& member, std::vector<std::string> choices,
                      std::string_view meaning);
+  // How a part is simulated; need not be stated.
+  void method(std::string_view name, std::string& member, std::string_view meaning);
   void optional_count(std::string_view name, int& member, Range<int> range,
                       std::string_view meaning);
   // What no formula needs, such as the clock that a vendor guarantees.

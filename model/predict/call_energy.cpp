@@ -33,16 +33,19 @@ Seconds operator_time(const Metrics& metrics) {
   return time;
 }
 
-std::vector<EnergyPart> energy_of_call(const Metrics& metrics, const DeviceEnergy& energy,
-                                       const EnergySetting& setting, double calls_per_s) {
-  std::vector<EnergyPart> parts;
+CallEnergy energy_of_call(const Metrics& metrics, const DeviceEnergy& energy,
+                          const EnergySetting& setting, double calls_per_s) {
+  CallEnergy call;
+  std::vector<EnergyPart>& parts = call.parts;
   const Watts idle = idle_power(1, energy.facts);
   const std::vector<double> shares =
       shares_within(metrics, energy, idle, setting.limit * energy.facts.limit_share);
   Joules leaks_less;  // while operators run at the voltage of their clocks
   for (const OperatorMetrics& op : metrics.operators) {
     const double share = shares.at(static_cast<std::size_t>(op.window)) * setting.ranks;
-    add_parts(energy_parts(op.work, Seconds(0), op.clock, energy), share, parts);
+    const std::vector<EnergyPart> own = energy_parts(op.work, Seconds(0), op.clock, energy);
+    add_parts(own, share, parts);
+    call.by_operator[op.op] += total_energy(own) * share;
     leaks_less += (idle - idle_power(op.clock, energy.facts)) * op.duration * share;
   }
   const Seconds between(setting.devices / calls_per_s);
@@ -50,7 +53,7 @@ std::vector<EnergyPart> energy_of_call(const Metrics& metrics, const DeviceEnerg
   for (EnergyPart& part : parts) {
     if (part.kind == kActiveIdle) part.energy = part.energy - leaks_less;
   }
-  return parts;
+  return call;
 }
 
 }  // namespace foretell

@@ -1,6 +1,8 @@
 // Joules of a call, from what its operators were counted to do.
 #pragma once
 
+#include <map>
+#include <string>
 #include <vector>
 
 #include "model/base/energy_units.hpp"
@@ -21,7 +23,12 @@ struct EnergySetting {
 // use, which leaks less while operators run at a lower voltage. Where the operators of a window
 // would draw more than the limit lets a device, their energy is what the limit leaves in their
 // time.
-std::vector<EnergyPart> energy_of_call(const Metrics& metrics, const DeviceEnergy& energy,
+struct CallEnergy {
+  std::vector<EnergyPart> parts;
+  // Of its work alone, by kind of operator: with the active idle power they are all parts.
+  std::map<std::string, Joules> by_operator;
+};
+CallEnergy energy_of_call(const Metrics& metrics, const DeviceEnergy& energy,
                                        const EnergySetting& setting, double calls_per_s);
 
 // What a rank does in a call, and how long its operators take one after another.

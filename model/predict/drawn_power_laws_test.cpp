@@ -101,7 +101,7 @@ TEST(DrawnPowerLaws, ALimitThatTheLowestClockDoesNotKeepChangesNoEnergy) {
     set_kernel_power(metrics, energy, Watts(60), Watts(limit), kernels);
     EnergySetting setting;
     setting.limit = Watts(limit);
-    const Joules joules = total_energy(energy_of_call(metrics, energy, setting, 1));
+    const Joules joules = total_energy(energy_of_call(metrics, energy, setting, 1).parts);
     return std::pair{kernels[0].power.value(), joules.value()};
   };
   EXPECT_EQ(drawn(80), drawn(0));

@@ -47,9 +47,10 @@ auto all_of(const InstructionLimits& of) {
 
 auto all_of(const SchedulingSpec& of) {
   const auto& [activation_share, softmax_share, resident_share, flash_queries, flash_keys,
-               share_cache, stream_row, pass_pixels, eviction_blocks, loops_until] = of;
+               share_cache, stream_row, pass_pixels, eviction_blocks, window_tile, loops_until] =
+      of;
   return std::tie(activation_share, softmax_share, resident_share, flash_queries, flash_keys,
-                  share_cache, stream_row, pass_pixels, eviction_blocks, loops_until);
+                  share_cache, stream_row, pass_pixels, eviction_blocks, window_tile, loops_until);
 }
 
 auto all_of(const SchedulingParameters& of) {

@@ -117,7 +117,7 @@ TEST_F(LimitedCallLaws, TheTimelineHoldsTheJoulesOfTheCall) {
   EnergySetting setting;
   setting.limit = Watts(kAsked);
   const Joules counted = total_energy(
-      energy_of_call(result.metrics, energy_, setting, 1 / result.metrics.device.value()));
+      energy_of_call(result.metrics, energy_, setting, 1 / result.metrics.device.value()).parts);
   EXPECT_NEAR(drawn / counted, 1, 1e-6);
   // Its steps: products draw the limit, passes what their clock leaves them.
   const auto watts = [](const KernelRun& run) { return (run.power + run.idle_power).value(); };

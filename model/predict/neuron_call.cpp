@@ -8,6 +8,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "hw/spec/neuron/tile_sizes.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/kept_inputs.hpp"
 #include "model/mapping/neuron/map_graph.hpp"
@@ -122,6 +123,13 @@ struct Replay {
   }
 };
 
+// How many times as large tiles are as those that the window of weights was fitted with.
+double larger_tiles(const NeuronCoreSpec& core) {
+  const int fitted = core.scheduling.window_tile;
+  const int rows = tile_sizes(core_shape(core)).rows;
+  return fitted > 0 ? std::max(1.0, static_cast<double>(rows) / fitted) : 1;
+}
+
 class NeuronCallRunner {
  public:
   explicit NeuronCallRunner(const NeuronCall& call)
@@ -129,9 +137,10 @@ class NeuronCallRunner {
         layers_(ops_of_layers(call.graph)),
         own_costs_(call.system, call.factors, call.tensor_parallel) {
     const NeuronCoreSpec& core = call.system.device.core;
-    const double window =
-        std::min(call.factors.prefetch_window_fraction, 1 - core.scheduling.activation_share);
-    scheduling_.prefetch_window = core.sbuf.capacity * window * call.window_share;
+    const double most = 1 - core.scheduling.activation_share;
+    const double window = std::min(call.factors.prefetch_window_fraction, most);
+    const double used = window * call.window_share * larger_tiles(core);
+    scheduling_.prefetch_window = core.sbuf.capacity * std::min(used, most);
     scheduling_.operator_loops = call.operator_loops;
   }
 

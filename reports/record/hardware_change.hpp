@@ -11,6 +11,11 @@
 
 namespace foretell {
 
+// What a record of such a machine says in its notes.
+inline constexpr const char* kChangedHardware =
+    "hardware that was changed has not been measured: intervals are twice as wide, in ratios, as "
+    "those of the machine as it is";
+
 // Of overrides as typed those that changed something: what gives a parameter of the machine the
 // value that it has is none. Prices stay, as they are those of the machine as it is set. `changed`:
 // paths of parameters.

@@ -23,9 +23,9 @@ void add_time(std::string& text, const char* label, const RunRecord& record,
               const std::string& field, double seconds) {
   std::string value = si_format(seconds, "s");
   if (record.summary.interval80.count(field) > 0) {
-    const std::vector<std::string> changed =
-        changing(record.context.set, overridden_paths(record.values));
-    const char* meaning = changes_hardware(changed) || !record.context.differs.empty()
+    const std::vector<std::string>& notes = record.context.notes;
+    const bool is_changed = std::count(notes.begin(), notes.end(), kChangedHardware) > 0;
+    const char* meaning = is_changed || !record.context.differs.empty()
                               ? "widened interval"
                               : "80 % of measurements within";
     value += fmt::format("   ({} {})", meaning, interval_cell(record.summary, field));

@@ -36,8 +36,8 @@ void fields(FieldList& list, CpuDramSpec& spec) {
   list.count("channels", spec.channels, {1, 1024}, "Memory channels of a socket.");
   list.value("channel_bandwidth", spec.channel_bandwidth,
              {BytesPerSecond(1e8), BytesPerSecond(1e13)}, "Peak of one memory channel.");
-  list.optional_text("model", spec.model, {},
-                     "How it is simulated: rate (the peak, shared evenly) or a registered memory.");
+  list.method("model", spec.model,
+              "How it is simulated: rate (the peak, shared evenly) or a registered memory.");
 }
 
 void fields(FieldList& list, CpuDeviceSpec& spec) {

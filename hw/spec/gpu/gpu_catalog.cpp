@@ -386,15 +386,23 @@ const GpuDeviceSpec& published_device(const GpuDeviceSpec& device) {
   return found == nullptr ? device : *found;
 }
 
+namespace {
+
+// Of all SMs together, per second.
+Hertz sm_cycles(const GpuDeviceSpec& device) { return device.sms * device.clock.boost; }
+
+}  // namespace
+
 std::vector<std::string> nearest_devices(const GpuDeviceSpec& device,
                                          const std::vector<std::string>& fitted) {
   struct Teacher {
     double architecture;
     double memory;
+    double clocks;
     std::string id;
     bool operator<(const Teacher& other) const {
-      return std::tie(architecture, memory, id) <
-             std::tie(other.architecture, other.memory, other.id);
+      return std::tie(architecture, memory, clocks, id) <
+             std::tie(other.architecture, other.memory, other.clocks, other.id);
     }
   };
   std::set<Teacher> teachers;
@@ -402,7 +410,8 @@ std::vector<std::string> nearest_devices(const GpuDeviceSpec& device,
     const GpuDeviceSpec* from = id == device.id ? nullptr : find_published_device(id);
     if (from == nullptr) continue;
     teachers.insert({architecture_distance(device.architecture, from->architecture),
-                     std::abs(std::log(from->hbm.bandwidth / device.hbm.bandwidth)), id});
+                     std::abs(std::log(from->hbm.bandwidth / device.hbm.bandwidth)),
+                     std::abs(std::log(sm_cycles(*from) / sm_cycles(device))), id});
   }
   std::vector<std::string> order;
   for (const Teacher& teacher : teachers) order.push_back(teacher.id);

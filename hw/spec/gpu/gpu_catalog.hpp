@@ -78,7 +78,8 @@ const GpuDeviceSpec& published_device(const GpuDeviceSpec& device);
 const GpuDeviceSpec* find_published_device(const std::string& id);
 
 // The chips of `fitted` that factors may come from, the nearest first: by architecture_distance(),
-// then by the ratio of the rates of their memories. `device` itself is not among them.
+// then by the ratio of the rates of their memories, then of the cycles of their SMs. `device`
+// itself is not among them.
 std::vector<std::string> nearest_devices(const GpuDeviceSpec& device,
                                          const std::vector<std::string>& fitted);
 

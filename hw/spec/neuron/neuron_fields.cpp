@@ -128,6 +128,9 @@ void fields(FieldList& list, SchedulingSpec& spec) {
              "Pixels of a channel that one instruction on an image takes.");
   list.count("eviction_blocks", spec.eviction_blocks, {1, 1 << 16},
              "Blocks of results with few columns that leave a bank of PSUM together.");
+  list.optional_count("window_tile", spec.window_tile, {1, 65536},
+                      "Rows of the tiles that the window of prefetched weights was fitted with; of "
+                      "larger tiles it holds as many.");
   list.optional_text(
       "operator_loops_until", spec.operator_loops_until, {},
       "Up to and including this release of the compiler, operators of a prompt whose "
@@ -153,9 +156,9 @@ void fields(FieldList& list, HbmSpec& spec) {
   list.value("bandwidth", spec.bandwidth, {BytesPerSecond(1e6), BytesPerSecond(1e15)},
              "Peak rate of the device memory, shared by the cores.");
   list.value("latency", spec.latency, kDelay, "First byte of an access.");
-  list.optional_text("model", spec.model, {},
-                     "How it is simulated: rate (the peak, shared evenly), banks (channels, banks, "
-                     "refresh and turnaround of `standard`), or a registered memory.");
+  list.method("model", spec.model,
+              "How it is simulated: rate (the peak, shared evenly), banks (channels, banks, "
+              "refresh and turnaround of `standard`), or a registered memory.");
   list.optional_text("standard", spec.standard, {},
                      "Timings for the model of banks: hbm2, hbm2e, hbm3, hbm3e or a file.");
   list.optional_count("stacks", spec.stacks, {1, 256}, "Packages of that standard.");

@@ -86,6 +86,8 @@ struct SchedulingSpec {
   Bytes stream_row{4096};              // of a transfer of data that lies in one piece
   int pass_pixels = 4096;              // of a channel, that one instruction on an image takes
   int eviction_blocks = 8;             // of narrow results that leave a bank of PSUM together
+  int window_tile = 0;                 // rows of the tiles that the windows of weights were fitted
+                                       // with: larger ones have larger windows; 0: they do not
   std::string operator_loops_until;    // release up to which operators of long prompts are loops of
                                        // their own, through HBM; "": none
 };

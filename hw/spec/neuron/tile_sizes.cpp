@@ -7,11 +7,33 @@ namespace {
 
 constexpr double kResultBytes = 4;  // of an FP32 sum in PSUM
 
+// Of an array side that takes so many rows in parts, the share that is used.
+double used_share(int rows, int side) {
+  const int parts = (rows + side - 1) / side;
+  return static_cast<double>(rows) / (parts * side);
+}
+
+int rows_of_tile(const CoreShape& core) {
+  const int partitions = core.sbuf.partitions;
+  const int larger = std::max(core.tensor.rows, core.tensor.columns);
+  if (larger >= partitions) return larger;
+  const auto used = [&](int rows) {
+    return used_share(rows, core.tensor.rows) * used_share(rows, core.tensor.columns) * rows /
+           partitions;
+  };
+  int best = partitions;
+  for (const int side : {core.tensor.rows, core.tensor.columns}) {
+    const int whole = partitions / side * side;
+    if (used(whole) > used(best)) best = whole;
+  }
+  return best;
+}
+
 }  // namespace
 
 TileSizes tile_sizes(const CoreShape& core) {
   TileSizes sizes;
-  sizes.rows = std::max({core.tensor.rows, core.tensor.columns, core.sbuf.partitions});
+  sizes.rows = rows_of_tile(core);
   const int across = std::max(core.psum.partitions, sizes.rows);
   const double columns = core.psum.capacity.value() / kResultBytes / core.psum.banks / across;
   sizes.bank_columns = static_cast<int>(columns / sizes.rows) * sizes.rows;

@@ -17,7 +17,10 @@ std::vector<Parameter> parameters_of(const FieldList& list,
     parameter.meaning = field.meaning;
     const auto found = provenance.find(field.path);
     const bool is_as_it_is = found != provenance.end() && found->second.set_as_it_is;
-    if (overridden.count(field.path) != 0 && !is_as_it_is) {
+    if (overridden.count(field.path) != 0 && field.is_method) {
+      parameter.source = "--set";
+      parameter.kind = ValueKind::kNeutral;
+    } else if (overridden.count(field.path) != 0 && !is_as_it_is) {
       parameter.overridden = true;
       parameter.source = "--set";
       parameter.kind = ValueKind::kOverride;

@@ -264,6 +264,7 @@ class CpuFamily final : public DeviceFamily {
     sheet.memory = spec.memory;
     sheet.vcpus = spec.vcpus;
     sheet.limits.threads = spec.cores;
+    sheet.stated.memory_rate = dram_bandwidth(spec);
     sheet.execute = [spec](const Program& program) {
       return foretell::simulate(CpuMachine{spec}, program);
     };

@@ -14,6 +14,7 @@
 #include "model/app/request/resolved_device.hpp"
 #include "model/base/units.hpp"
 #include "model/components/shared/execution.hpp"
+#include "model/program/file/stated_limits.hpp"
 #include "model/program/program.hpp"
 
 namespace foretell {
@@ -36,6 +37,7 @@ struct SystemSheet {
   int vcpus = 0;  // 0: not known
   // For a program by hand.
   ProgramLimits limits;
+  StatedLimits stated;
   std::function<Execution(const Program& program)> execute;
   Bytes device_memory;         // of the device that runs it
   BytesPerSecond memory_rate;  // 0: of no meaning

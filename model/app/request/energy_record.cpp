@@ -99,19 +99,17 @@ void set_energy(const ResolvedWorkload& resolved, const EnergyFacts& facts, cons
   const double units = static_cast<double>(request.batch) *
                        (metrics.generation ? static_cast<double>(request.output_len) : 1);
   const PerSecond calls = figures.throughput / units;
-  const std::vector<EnergyPart> parts =
-      energy_of_call(metrics, facts.energy, facts.setting, calls.value());
-  const Joules joules = total_energy(parts);
-  EnergyRecord parts_of_call = parts_record(parts);
+  const CallEnergy call = energy_of_call(metrics, facts.energy, facts.setting, calls.value());
+  const Joules joules = total_energy(call.parts);
+  EnergyRecord parts_of_call = parts_record(call.parts);
   parts_of_call.devices = facts.setting.devices;
   parts_of_call.limit_w = facts.setting.limit.value();
   parts_of_call.interval80 = {facts.energy.interval_low, facts.energy.interval_high};
   for (const OperatorMetrics& op : metrics.operators) {
     parts_of_call.clock =
         parts_of_call.clock > 0 ? std::min(parts_of_call.clock, op.clock) : op.clock;
-    parts_of_call.joules_by_operator[op.op] +=
-        added_energy(op.work, op.duration, op.clock, facts.energy).value() * facts.setting.ranks;
   }
+  for (const auto& [op, own] : call.by_operator) parts_of_call.joules_by_operator[op] = own.value();
   EnergyFigures energy;
   energy.watts = joules * calls;
   energy.per_request = joules / static_cast<double>(request.batch);

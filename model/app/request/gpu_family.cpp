@@ -240,6 +240,10 @@ class GpuFamily final : public DeviceFamily {
       return foretell::simulate(GpuMachine{device}, program);
     };
     sheet.limits.ranks = gpus_of_node(spec);  // rounds of a file go over the links of a node
+    sheet.stated.sms = spec.device.sms;
+    sheet.stated.memory_rate = spec.device.hbm.bandwidth;
+    sheet.stated.link_rate =
+        spec.interconnect == "pcie" ? spec.device.pcie.bandwidth : spec.device.nvlink.bandwidth;
     sheet.device_memory = spec.device.hbm.capacity;
     sheet.words = {spec.device.name, "launch"};
     return sheet;

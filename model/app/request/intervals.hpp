@@ -69,11 +69,8 @@ class IntervalTable {
   std::vector<Entry> entries_;
 };
 
-// Of a machine that was changed and so not measured: both ratios squared.
+// Of a machine that was changed and so not measured (kChangedHardware): both ratios squared.
 Interval of_changed_hardware(const Interval& ratio);
-inline constexpr const char* kChangedHardware =
-    "hardware that was changed has not been measured: intervals are twice as wide, in ratios, as "
-    "those of the machine as it is";
 
 // The table that belongs to this build, with the intervals that `calibrate intervals` makes
 // (calib/validate/next_network.yaml, published_intervals.yaml and served_intervals.yaml), read

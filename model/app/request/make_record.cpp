@@ -235,7 +235,14 @@ std::vector<std::string> changing(const Request& request,
   std::set<std::string> changed;
   for (const Parameter& parameter : parameters)
     if (parameter.overridden) changed.insert(parameter.path);
-  return changing(request.set, changed);
+  return changing(request, changed);
+}
+
+std::vector<std::string> changing(const Request& request, const std::set<std::string>& changed) {
+  std::vector<std::string> set = changing(request.set, changed);
+  if (!request.node.empty()) set.push_back("device.process=" + request.node);
+  if (!request.hbm.empty()) set.push_back("device.hbm=" + request.hbm);
+  return set;
 }
 
 RunRecord make_record(const ResolvedWorkload& resolved, const SystemFacts& facts,

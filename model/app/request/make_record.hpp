@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -44,8 +45,10 @@ SystemFacts facts_of(const LoadedSystem& system, const std::string& factors) {
   return facts;
 }
 
-// The overrides of a request that changed one of these.
+// What of a request changed the machine: overrides that changed one of these, and the process of
+// its chips or memory.
 std::vector<std::string> changing(const Request& request, const std::vector<Parameter>& parameters);
+std::vector<std::string> changing(const Request& request, const std::set<std::string>& changed);
 
 // Serving formulas, cost, interval and context added.
 RunRecord make_record(const ResolvedWorkload& resolved, const SystemFacts& facts,

@@ -60,6 +60,7 @@ std::vector<int> fitting_degrees(const ResolvedDevice& device, const MemoryPlace
         ranks * groups * stages > place.devices * place.parts)
       break;
     if (ranks > 1 && resolved.request.input_len == 0) break;
+    if (resolved.request.ep > 0 && ranks * groups % resolved.request.ep != 0) continue;
     if (uses.count(ranks) == 0) uses[ranks] = use_of_part(device, ranks);
     const MemoryUse needed = uses.at(ranks) * used_parts(place, ranks * groups, stages);
     if (needed.total() <= place.capacity) degrees.push_back(ranks);

@@ -146,6 +146,7 @@ RunRecord run_program(const ProgramRequest& asked) {
   ProgramFileOptions options;
   options.parameters = parse_parameters(asked.parameters);
   options.limits = sheet.limits;
+  options.stated = sheet.stated;
   const Program program = load_program(asked.file, options);
   check_factors(asked, program);
   const Execution execution = sheet.execute(program);

@@ -1,6 +1,10 @@
 #include "model/components/shared/in_order_stream.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "model/components/shared/simulation_context.hpp"
 
 namespace foretell {
 
@@ -36,6 +40,7 @@ void InOrderStream::advance() {
     due_.notify(to_sc_time(readiness.at - now));
     return;
   }
+  check_length(now);
   const bool waited = next_ == 0 || readiness.at >= times().back().end;
   const EntryRef previous{static_cast<std::int32_t>(stream_),
                           static_cast<std::uint32_t>(next_) - 1};
@@ -50,8 +55,17 @@ OperatorActivity* InOrderStream::activity() {
   return op < 0 ? nullptr : &shared_.execution.operators[static_cast<std::size_t>(op)];
 }
 
+void InOrderStream::check_length(Ticks now) const {
+  if (now <= to_ticks(kLongestCall)) return;
+  fail_simulation(shared_.program.place(stream_, next_) + ": the call lasts more than the " +
+                  std::to_string(std::llround(kLongestCall.value())) +
+                  " s that a simulation counts; lower the batch or the lengths, or set a faster "
+                  "machine");
+}
+
 void InOrderStream::end_entry() {
   const Ticks now = now_ticks();
+  check_length(now);
   EntryTimes& entry = times().back();
   entry.end = now;
   free_at_ = now;

@@ -32,6 +32,7 @@ class InOrderStream : public sc_core::sc_module, public StreamModule, public Sem
 
  private:
   void advance();  // SC_METHOD: begins the head once its semaphores are visible
+  void check_length(Ticks now) const;
   std::vector<EntryTimes>& times() { return shared_.execution.entries[stream_]; }
   const std::vector<EntryTimes>& times() const { return shared_.execution.entries[stream_]; }
 

@@ -2,6 +2,7 @@
 // kernel here. This is the only place where Seconds become ticks and ticks become sc_time.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <systemc>
@@ -12,8 +13,14 @@ namespace foretell {
 
 using Ticks = std::int64_t;  // femtoseconds
 inline constexpr double kTicksPerSecond = 1e15;
+// A call that lasts longer fails, so that the longest part after it still fits into Ticks.
+inline constexpr Seconds kLongestCall(4000);
+inline constexpr Seconds kLongestPart(5000);
 
-inline Ticks to_ticks(Seconds time) { return std::llround(time.value() * kTicksPerSecond); }
+// Those of kLongestPart for a longer time.
+inline Ticks to_ticks(Seconds time) {
+  return std::llround(std::min(time, kLongestPart).value() * kTicksPerSecond);
+}
 
 // Whole ticks of one number after another, most of which are like the one before.
 class WholeTicks {

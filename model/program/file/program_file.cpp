@@ -168,6 +168,18 @@ class FileReader {
   ProgramDraft draft_;
 };
 
+// Exchanges that do not state the links have those of the machine.
+void set_links(BytesPerSecond of_machine, Program& program) {
+  const std::size_t stream = program.collective_queue();
+  if (stream == program.streams.size()) return;
+  for (Collective& collective : std::get<std::vector<Collective>>(program.streams[stream].work)) {
+    LinkExchange& exchange = collective.exchange;
+    if (exchange.rounds.empty() || exchange.peak > BytesPerSecond(0)) continue;
+    const BytesPerSecond rate = exchange.rounds.front().links.rate;
+    exchange.peak = of_machine > BytesPerSecond(0) ? of_machine : rate;
+  }
+}
+
 }  // namespace
 
 Program parse_program(const std::string& text, const std::string& shown_as,
@@ -176,8 +188,10 @@ Program parse_program(const std::string& text, const std::string& shown_as,
   const ProgramDraft draft = FileReader(root, options).read();
   Unroller unroller(draft);
   Program program = unroller.unroll();
+  set_links(options.stated.link_rate, program);
   try {
     validate(program, options.limits);
+    check_stated(program, options.stated);
   } catch (const EntryError& error) {
     throw UserError(fmt::format(
         "{}: {}", unroller.origin(error.queue(), error.index()).node->where(), error.what()));

@@ -11,6 +11,7 @@
 #include <map>
 #include <string>
 
+#include "model/program/file/stated_limits.hpp"
 #include "model/program/program.hpp"
 
 namespace foretell {
@@ -20,6 +21,7 @@ struct ProgramFileOptions {
   std::map<std::string, std::int64_t> parameters;
   // What the program is checked against. Without hbm_bytes, only against the tensors of the file.
   ProgramLimits limits;
+  StatedLimits stated;
 };
 
 Program load_program(const std::filesystem::path& path, const ProgramFileOptions& options = {});

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <functional>
+#include <tuple>
 #include <utility>
 
 #include "model/base/errors.hpp"
@@ -85,11 +86,13 @@ UserError problem_at(const Node& node, const std::string& path, const std::strin
 // What a thread block holds of its SM; whoever states a part of it states its threads.
 void read_needs(const Node& node, const std::string& path, std::int64_t threads,
                 std::int64_t registers, BlockNeeds& needs) {
-  constexpr std::int64_t kMost = 1'000'000;
-  for (const auto& [key, value] : {std::pair{"threads", threads}, {"registers", registers}}) {
-    if (value > kMost) {
+  constexpr std::int64_t kMaxThreads = 1024;  // of a thread block of CUDA and HIP
+  constexpr std::int64_t kMaxRegisters = 1'000'000;
+  for (const auto& [key, value, most] : {std::tuple{"threads", threads, kMaxThreads},
+                                         std::tuple{"registers", registers, kMaxRegisters}}) {
+    if (value > most) {
       throw problem_at(*node.find(key), path + "." + key,
-                       fmt::format("is {}; no thread block has more than {}", value, kMost));
+                       fmt::format("is {}; no thread block has more than {}", value, most));
     }
   }
   if (threads == 0 && (registers > 0 || needs.shared_memory > Bytes(0))) {
@@ -186,7 +189,7 @@ Collective read_exchange(const Node& node, const std::string& path, const Expres
   round.times = static_cast<int>(rounds);
   round.links.peers = static_cast<int>(peers);
   collective.exchange.ranks = static_cast<int>(ranks);
-  collective.exchange.peak = links > BytesPerSecond(0) ? links : round.links.rate;
+  collective.exchange.peak = links;
   collective.exchange.rounds = {round};
   collective.exchange.sms = static_cast<int>(sms);
   const auto times = static_cast<double>(rounds);

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -39,6 +40,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kMaxRowsOfChip = 4000;  // of one chip and table
+constexpr std::size_t kLeastRows = 20;        // of which an interval is made
 constexpr double kHolds = 0.75;               // an interval of 80 % does, within what few chips say
 
 struct TransferOptions {
@@ -146,25 +148,39 @@ double measured_us(const std::string& cell) {
   }
 }
 
-void collect(const std::string& path, int jobs, Samples& samples) {
+void collect(const std::string& path, int jobs, Samples& samples, const FitOutput& output) {
   const GpuCatalog catalog;
   CsvReader csv(path, CsvReader::Names::kLowerCase);
   const TableLayout& layout = recognise_table(csv.header(), path);
   const std::string kernels = kernels_of(layout, path);
   const NamedCells cells(csv.header());
+  std::size_t all = 0;
+  std::size_t left_out = 0;
+  std::string reason;  // of the first
   for (auto& [chip, rows] : rows_by_chip(csv, layout, kernels, catalog)) {
+    all += rows.size();
     std::vector<RatioSample>& side = samples[{kernels, has_sibling(catalog, kernels, chip)}];
     KernelOptions options;
     if (is_measured(kernels, chip)) options.factors.held_out_device = chip;
     const auto sink = [&, name = chip](const CsvRow& row, const RowPrediction& prediction) {
       const double measured = measured_us(cells.text(row, "latency_us"));
-      if (!prediction.error.empty() || !(measured > 0)) return;
+      if (!prediction.error.empty() || !(measured > 0)) {
+        if (left_out++ == 0) {
+          reason =
+              fmt::format("'{}': {}", fmt::join(row, ","),
+                          prediction.error.empty() ? "no latency_us above 0" : prediction.error);
+        }
+        return;
+      }
       side.push_back({name, measured / prediction.values.at("pred_us")});
     };
     KernelBatch batch(kernel_answer(layout, csv.header(), options, {}), jobs, sink);
     for (CsvRow& row : rows) batch.add(std::move(row), "");
     batch.finish();
   }
+  if (left_out > 0)
+    output.say(
+        fmt::format("{}: {} of {} rows do not count, the first: {}", path, left_out, all, reason));
 }
 
 // On average over the chips left out; 0 when there is only one.
@@ -217,11 +233,15 @@ int calibrate_transfer(const TransferOptions& options, const Session& session) {
   const fs::path path = options.output.empty() ? factors_folder() / "gpu" / "transfer.yaml"
                                                : fs::path(options.output);
   Samples samples;
-  for (const std::string& table : options.tables) collect(table, jobs, samples);
+  for (const std::string& table : options.tables) collect(table, jobs, samples, output);
   std::vector<TransferInterval> intervals;
   if (fs::exists(path)) intervals = parse_transfer_intervals(read_text_file(path), path.string());
   for (const auto& [side, rows] : samples) {
     if (rows.empty()) continue;
+    if (rows.size() < kLeastRows) {
+      throw UserError(fmt::format("{}: {} rows count; an interval needs {} or more", side.kernels,
+                                  rows.size(), kLeastRows));
+    }
     const TransferInterval made = interval_of(side, rows);
     const auto known = std::find_if(intervals.begin(), intervals.end(), [&](const auto& other) {
       return other.kernels == made.kernels && other.same_generation == made.same_generation;

@@ -22,6 +22,7 @@
 #include "model/base/text.hpp"
 #include "model/config/unit_text.hpp"
 #include "model/serving/service.hpp"
+#include "reports/record/hardware_change.hpp"
 #include "workloads/import/workload.hpp"
 #include "workloads/ir/precision.hpp"
 

@@ -166,7 +166,7 @@ WorkerMachine called_machine_of(const Predictor& predict, const Request& request
   }
   machine.kv_per_token = timer->kv_per_token();
   machine.kv_of_stages = machine.kv_per_token;
-  const std::vector<std::string> set = changing(request.set, overridden_paths(record.values));
+  const std::vector<std::string> set = changing(request, overridden_paths(record.values));
   machine.usd_per_hour = on_demand(family_of(request.system).prices(request), set);
   machine.idle = timer->idle() / std::max(1, machine.devices);
   if (summary.energy) {
