@@ -22,6 +22,17 @@
 namespace foretell {
 namespace {
 
+// The same device at a share of its boost clock: SMs, pipes and L2 follow; memory, links and the
+// host do not.
+GpuDeviceSpec at_clock(const GpuDeviceSpec& device, double share) {
+  GpuDeviceSpec slower = device;
+  if (share == 1) return slower;
+  slower.clock.boost = device.clock.boost * share;
+  for (auto& [type, rate] : slower.matrix_rate) rate *= share;
+  for (auto& [type, rate] : slower.vector_rate) rate *= share;
+  return slower;
+}
+
 class CallRunner {
  public:
   explicit CallRunner(const GpuCall& call) : call_(call), fusion_(call.fusion) {
@@ -195,15 +206,6 @@ class CallRunner {
 };
 
 }  // namespace
-
-GpuDeviceSpec at_clock(const GpuDeviceSpec& device, double share) {
-  GpuDeviceSpec slower = device;
-  if (share == 1) return slower;
-  slower.clock.boost = device.clock.boost * share;
-  for (auto& [type, rate] : slower.matrix_rate) rate *= share;
-  for (auto& [type, rate] : slower.vector_rate) rate *= share;
-  return slower;
-}
 
 GpuCallResult run_gpu_call(const GpuCall& call) { return CallRunner(call).run(); }
 

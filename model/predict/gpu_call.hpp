@@ -38,10 +38,6 @@ struct GpuCall {
   std::vector<double> clocks = {};
 };
 
-// The same device at a share of its boost clock: SMs, pipes and L2 follow; memory, links and the
-// host do not.
-GpuDeviceSpec at_clock(const GpuDeviceSpec& device, double share);
-
 struct GpuCallResult {
   Metrics metrics;
   std::vector<KernelRun> kernels;

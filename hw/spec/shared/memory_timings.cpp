@@ -68,11 +68,9 @@ Seconds refresh_time(const MemoryTimings& timings, double gigabits) {
   return Seconds(known.back().second * kNanosecond);
 }
 
-std::vector<std::string> memory_standards() { return ids_in(hw_folder() / kMemories); }
-
 MemoryTimings load_memory_timings(const std::string& standard, const std::string& key) {
   const std::filesystem::path hw = hw_folder();
-  const std::vector<std::string> known = memory_standards();
+  const std::vector<std::string> known = ids_in(hw / kMemories);
   const bool file = is_file_name(standard);
   if (!file && std::find(known.begin(), known.end(), standard) == known.end()) {
     throw UserError(
