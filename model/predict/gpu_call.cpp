@@ -80,10 +80,7 @@ class CallRunner {
   std::vector<MappedOp> mapped_at(double clock) const {
     GpuSystemSpec system = call_.system;
     system.device = at_clock(call_.system.device, clock);
-    GpuMapping mapping{call_.graph, call_.precision, system, call_.factors};
-    mapping.rotated_copies = call_.rotated_copies;
-    mapping.heads_share_keys = call_.heads_share_keys;
-    mapping.chunks_share_keys = call_.chunks_share_keys;
+    GpuMapping mapping{call_, call_.graph, call_.precision, system, call_.factors};
     mapping.fusion = fusion_;
     if (call_.sustained_clock) mapping.clock_share = system.device.sustained_rate;
     return map_to_gpu(mapping);

@@ -33,7 +33,7 @@ GpuCallResult call_of(const Setting& setting) {
       precision_on_gpu(find_precision(setting.precision), system.device);
   Graph graph = network("bert-base-uncased", setting.batch, setting.seq_len, setting.precision);
   apply_precision(precision, &graph);
-  GpuCall call{graph, precision, system, factors};
+  GpuCall call{{}, graph, precision, system, factors};
   call.rotated_copies = setting.rotated_copies;
   call.exact = setting.exact;
   return run_gpu_call(call);

@@ -68,7 +68,7 @@ class CallsTogether : public testing::TestWithParam<const char*> {
 };
 
 TEST_P(CallsTogether, ACallAloneTakesWhatItTakes) {
-  const GpuCall call{prompt_, precision_, system_, factors_};
+  const GpuCall call{{}, prompt_, precision_, system_, factors_};
   EXPECT_NEAR(ends_of({&prompt_}).front(), run_gpu_call(call).metrics.device.value(), 10 * kPico);
 }
 
