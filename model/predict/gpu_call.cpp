@@ -146,8 +146,7 @@ class CallRunner {
   void note_streams() {
     if (fusion_.exchanges_beside && !call_.one_stream) {
       result_.notes.emplace_back(
-          "two halves of a batch take turns: one exchanges while the other "
-          "computes");
+          "two halves of a batch take turns: one exchanges while the other computes");
     }
     if (fusion_.beside.empty() || call_.one_stream) return;
     std::vector<std::string> branches;

@@ -72,9 +72,8 @@ void read_host_of_library(const Node& host, KernelLibrary& library) {
   if (per_launch.empty() && per_call.empty() && per_sample.empty() && per_prompt_layer.empty()) {
     throw UserError(
         host.where() +
-        ": host: says no time; write how long the host takes for a "
-        "kernel, as per_launch: 9 us, for a call, for a token of a sequence or for a layer of a "
-        "prompt");
+        ": host: says no time; write how long the host takes for a kernel, as per_launch: 9 us, "
+        "for a call, for a token of a sequence or for a layer of a prompt");
   }
   if (!per_launch.empty()) library.per_launch = read_host_time(host, "host.per_launch", per_launch);
   if (!per_call.empty()) library.per_call = read_host_time(host, "host.per_call", per_call);
