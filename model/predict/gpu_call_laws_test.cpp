@@ -168,7 +168,7 @@ TEST(GpuCallLaws, CollectivesSendWhatTheirRingsSay) {
     const TensorId x = w.input("x", {in, 8192});
     attributes["ranks"] = ranks;
     const Graph graph = w.finish(w.op(kind, kind, {x}, attributes), "bf16");
-    return run_gpu_call({graph, precision, system, factors});
+    return run_gpu_call({{}, graph, precision, system, factors});
   };
   const double n = 2.0 * rows * 8192;
   const double share = 3.0 / 4;

@@ -43,7 +43,7 @@ class CallsTogether : public testing::TestWithParam<const char*> {
     ProgramBuilder builder("calls together", gpu_streams(false));
     for (std::size_t i = 0; i < calls.size(); ++i) {
       Deps before;
-      for (MappedOp& op : map_to_gpu({*calls[i], precision_, system_, factors_})) {
+      for (MappedOp& op : map_to_gpu({{}, *calls[i], precision_, system_, factors_})) {
         for (Grid& kernel : op.program.kernels) {
           kernel.unit = op.engine;
           before = emit_grid(builder, std::move(kernel), before, kStreams.at(i));

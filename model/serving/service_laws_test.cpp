@@ -135,7 +135,7 @@ TEST(ServiceLaws, TheFirstTokenComesWithItsGroup) {
   PlainTimer timer(kStep, 0);
   WorkerRules rules = plain_rules(4096, 256, 100'000);
   const ServiceResult single = run_service(setup_of(load, rules, timer));
-  rules.host.stream_interval = kGroup;
+  rules.stream_interval = kGroup;
   const ServiceResult grouped = run_service(setup_of(load, rules, timer));
   EXPECT_DOUBLE_EQ(grouped.end.value(), single.end.value());
   EXPECT_NEAR(ttft_of(grouped).mean.value() - ttft_of(single).mean.value(), (kGroup - 1) * kStep,

@@ -410,7 +410,7 @@ void ServingWorker::give_token(Sequence* sequence, Seconds now, std::int32_t tok
   ServiceResult& result = state_.result;
   ServedRequest& request = result.requests[static_cast<std::size_t>(sequence->request)];
   Seconds& last = last_token_[static_cast<std::size_t>(sequence->place)];
-  const auto interval = static_cast<std::int32_t>(group_.rules.host.stream_interval);
+  const auto interval = static_cast<std::int32_t>(group_.rules.stream_interval);
   const bool counts = sequence->request >= result.warm_up;
   const bool ends = sequence->generated + tokens >= sequence->output;
   // Tokens are sent together by the worker that makes them, the first with the others of its group

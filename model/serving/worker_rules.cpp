@@ -65,6 +65,7 @@ WorkerRules rules_of(const EngineSpec& engine, const RuleChoices& choices, Bytes
   rules.mixed_graphs = engine.graphs.mixed == "yes";
   rules.host = engine.host;
   rules.overlap = engine.host.overlap == "yes";
+  rules.stream_interval = engine.host.stream_interval;
   rules.first_at_once = engine.host.first_token == "at-once";
   return rules;
 }

@@ -30,6 +30,7 @@ struct WorkerRules {
   bool mixed_graphs = false;
   HostTimes host;
   bool overlap = true;
+  std::int64_t stream_interval = 1;
   bool first_at_once = false;     // the first token does not wait for the others of its group
   bool prefill_only = false;      // answers are made by other workers
   bool decode_only = false;       // prompts come with their KV from other workers
