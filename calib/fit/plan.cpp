@@ -54,8 +54,7 @@ FreeFactor read_belief(const Field& field, const Node& node, const FitPlan& plan
   check_allowed(field, node, factor, factor.high);
   if (!(factor.low <= factor.prior && factor.prior <= factor.high && factor.low < factor.high)) {
     throw UserError(
-        fmt::format("{}: {}: the prior has to lie between low and high, and low below "
-                    "high",
+        fmt::format("{}: {}: the prior has to lie between low and high, and low below high",
                     node.where(), name));
   }
   if (!(factor.width > 0)) {

@@ -22,8 +22,7 @@ void read_side(std::map<std::string, NetworkSide>& networks, const Node& map, Si
   const std::string key(side == Side::kFit ? "fit" : "held_out");
   if (!map.is_map()) {
     throw UserError(
-        fmt::format("{}: {}: expected a mapping of architectures to networks, as in "
-                    "'gpt2: [gpt2]'",
+        fmt::format("{}: {}: expected a mapping of architectures to networks, as in 'gpt2: [gpt2]'",
                     map.where(), key));
   }
   for (const MapEntry& entry : map.entries) {

@@ -133,8 +133,7 @@ class Checker {
     if (table_.rows.size() < rules_.least_rows) {
       const std::size_t rows = table_.rows.size();
       problems_.push_back(
-          fmt::format("{}: {} has {} {}; fewer than {} determine no factor; --min-rows {} takes "
-                      "{}",
+          fmt::format("{}: {} has {} {}; fewer than {} determine no factor; --min-rows {} takes {}",
                       path_, table_.name, rows, rows == 1 ? "row" : "rows", rules_.least_rows, rows,
                       rows == 1 ? "it" : "them"));
     }

@@ -27,7 +27,7 @@ void gpt3_layer(benchmark::State& state, Phase phase, std::int64_t tokens) {
   for ([[maybe_unused]] auto _ : state) {
     Graph graph = build_graph(model, binding);
     apply_precision(precision, &graph);
-    benchmark::DoNotOptimize(run_gpu_call({graph, precision, system, factors}).metrics.call);
+    benchmark::DoNotOptimize(run_gpu_call({{}, graph, precision, system, factors}).metrics.call);
   }
 }
 BENCHMARK_CAPTURE(gpt3_layer, prefill_8x2048, Phase::kPrefill, 2048)->Unit(benchmark::kMillisecond);
@@ -45,7 +45,7 @@ void bert_large(benchmark::State& state) {
   Graph graph = build_graph(model, binding);
   apply_precision(precision, &graph);
   for ([[maybe_unused]] auto _ : state)
-    benchmark::DoNotOptimize(run_gpu_call({graph, precision, system, factors}).metrics.call);
+    benchmark::DoNotOptimize(run_gpu_call({{}, graph, precision, system, factors}).metrics.call);
 }
 BENCHMARK(bert_large)->Unit(benchmark::kMillisecond);
 

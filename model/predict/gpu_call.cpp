@@ -22,6 +22,17 @@
 namespace foretell {
 namespace {
 
+// The same device at a share of its boost clock: SMs, pipes and L2 follow; memory, links and the
+// host do not.
+GpuDeviceSpec at_clock(const GpuDeviceSpec& device, double share) {
+  GpuDeviceSpec slower = device;
+  if (share == 1) return slower;
+  slower.clock.boost = device.clock.boost * share;
+  for (auto& [type, rate] : slower.matrix_rate) rate *= share;
+  for (auto& [type, rate] : slower.vector_rate) rate *= share;
+  return slower;
+}
+
 class CallRunner {
  public:
   explicit CallRunner(const GpuCall& call) : call_(call), fusion_(call.fusion) {
@@ -69,10 +80,7 @@ class CallRunner {
   std::vector<MappedOp> mapped_at(double clock) const {
     GpuSystemSpec system = call_.system;
     system.device = at_clock(call_.system.device, clock);
-    GpuMapping mapping{call_.graph, call_.precision, system, call_.factors};
-    mapping.rotated_copies = call_.rotated_copies;
-    mapping.heads_share_keys = call_.heads_share_keys;
-    mapping.chunks_share_keys = call_.chunks_share_keys;
+    GpuMapping mapping{call_, call_.graph, call_.precision, system, call_.factors};
     mapping.fusion = fusion_;
     if (call_.sustained_clock) mapping.clock_share = system.device.sustained_rate;
     return map_to_gpu(mapping);
@@ -138,8 +146,7 @@ class CallRunner {
   void note_streams() {
     if (fusion_.exchanges_beside && !call_.one_stream) {
       result_.notes.emplace_back(
-          "two halves of a batch take turns: one exchanges while the other "
-          "computes");
+          "two halves of a batch take turns: one exchanges while the other computes");
     }
     if (fusion_.beside.empty() || call_.one_stream) return;
     std::vector<std::string> branches;
@@ -195,15 +202,6 @@ class CallRunner {
 };
 
 }  // namespace
-
-GpuDeviceSpec at_clock(const GpuDeviceSpec& device, double share) {
-  GpuDeviceSpec slower = device;
-  if (share == 1) return slower;
-  slower.clock.boost = device.clock.boost * share;
-  for (auto& [type, rate] : slower.matrix_rate) rate *= share;
-  for (auto& [type, rate] : slower.vector_rate) rate *= share;
-  return slower;
-}
 
 GpuCallResult run_gpu_call(const GpuCall& call) { return CallRunner(call).run(); }
 

@@ -8,7 +8,7 @@
 #include "calib/fitted/gpu/gpu_factors.hpp"
 #include "hw/spec/gpu/gpu_spec.hpp"
 #include "model/base/metrics.hpp"
-#include "model/mapping/shared/fuse.hpp"
+#include "model/mapping/gpu/map_graph.hpp"
 #include "model/predict/pipeline.hpp"
 #include "model/program/grid.hpp"
 #include "model/system/kernel_trace.hpp"
@@ -18,29 +18,24 @@
 
 namespace foretell {
 
-struct GpuCall {
+struct GpuCallSettings : KernelSettings {
+  LaunchKind launch = LaunchKind::kGraph;
+  bool sustained_clock = false;
+  bool exact = false;       // simulate every kernel instead of equal ones once
+  bool one_stream = false;  // nothing runs beside anything, whatever the library does
+};
+
+struct GpuCall : GpuCallSettings {
   const Graph& graph;  // with the types of `precision` applied
   const PrecisionPolicy& precision;
   const GpuSystemSpec& system;
   const GpuFactors& factors;
-  LaunchKind launch = LaunchKind::kGraph;
-  bool sustained_clock = false;
-  int rotated_copies = 1;  // see GpuMapping
-  bool heads_share_keys = true;
-  bool chunks_share_keys = true;
-  FusionRules fusion = {};
-  bool exact = false;         // simulate every kernel instead of equal ones once
   bool for_timeline = false;  // say which kernels read the results of which
-  bool one_stream = false;    // nothing runs beside anything, whatever the library does
   // The clock of each operation in the order of the mapping, as shares of the boost clock; the last
   // one holds for those that follow; empty: 1. What several streams share of L2 has the rate of the
   // highest.
   std::vector<double> clocks = {};
 };
-
-// The same device at a share of its boost clock: SMs, pipes and L2 follow; memory, links and the
-// host do not.
-GpuDeviceSpec at_clock(const GpuDeviceSpec& device, double share);
 
 struct GpuCallResult {
   Metrics metrics;

@@ -33,7 +33,7 @@ GpuCallResult call_of(const Setting& setting) {
       precision_on_gpu(find_precision(setting.precision), system.device);
   Graph graph = network("bert-base-uncased", setting.batch, setting.seq_len, setting.precision);
   apply_precision(precision, &graph);
-  GpuCall call{graph, precision, system, factors};
+  GpuCall call{{}, graph, precision, system, factors};
   call.rotated_copies = setting.rotated_copies;
   call.exact = setting.exact;
   return run_gpu_call(call);
@@ -168,7 +168,7 @@ TEST(GpuCallLaws, CollectivesSendWhatTheirRingsSay) {
     const TensorId x = w.input("x", {in, 8192});
     attributes["ranks"] = ranks;
     const Graph graph = w.finish(w.op(kind, kind, {x}, attributes), "bf16");
-    return run_gpu_call({graph, precision, system, factors});
+    return run_gpu_call({{}, graph, precision, system, factors});
   };
   const double n = 2.0 * rows * 8192;
   const double share = 3.0 / 4;

@@ -43,7 +43,7 @@ class CallsTogether : public testing::TestWithParam<const char*> {
     ProgramBuilder builder("calls together", gpu_streams(false));
     for (std::size_t i = 0; i < calls.size(); ++i) {
       Deps before;
-      for (MappedOp& op : map_to_gpu({*calls[i], precision_, system_, factors_})) {
+      for (MappedOp& op : map_to_gpu({{}, *calls[i], precision_, system_, factors_})) {
         for (Grid& kernel : op.program.kernels) {
           kernel.unit = op.engine;
           before = emit_grid(builder, std::move(kernel), before, kStreams.at(i));
@@ -68,7 +68,7 @@ class CallsTogether : public testing::TestWithParam<const char*> {
 };
 
 TEST_P(CallsTogether, ACallAloneTakesWhatItTakes) {
-  const GpuCall call{prompt_, precision_, system_, factors_};
+  const GpuCall call{{}, prompt_, precision_, system_, factors_};
   EXPECT_NEAR(ends_of({&prompt_}).front(), run_gpu_call(call).metrics.device.value(), 10 * kPico);
 }
 

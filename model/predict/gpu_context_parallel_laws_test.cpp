@@ -36,7 +36,7 @@ GpuCallResult prompt_around(const RingSetting& setting) {
   binding.context_parallel = setting.ranks;
   Graph graph = build_graph(model, binding);
   apply_precision(precision, &graph);
-  GpuCall call{graph, precision, system, factors};
+  GpuCall call{{}, graph, precision, system, factors};
   call.one_stream = setting.one_stream;
   call.exact = setting.exact;
   return run_gpu_call(call);

@@ -39,7 +39,7 @@ TEST_P(ExpertTypes, TakeTheTablesOfTheirType) {
   binding.tensor_parallel = 4;
   Graph graph = build_graph(model, binding);
   apply_precision(precision, &graph);
-  const GpuCallResult result = run_gpu_call({graph, precision, system, factors});
+  const GpuCallResult result = run_gpu_call({{}, graph, precision, system, factors});
   const auto is_measured = [](const KernelRun& kernel) {
     return kernel.kernel.find(" of experts") != std::string::npos;
   };

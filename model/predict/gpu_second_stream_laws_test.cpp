@@ -45,7 +45,7 @@ GpuCallResult decode(const StreamSetting& setting) {
   if (setting.exchanges) binding.expert_parallel = binding.attention_data_parallel = 8;
   Graph graph = build_graph(model, binding);
   apply_precision(precision, &graph);
-  GpuCall call{graph, precision, system, factors};
+  GpuCall call{{}, graph, precision, system, factors};
   call.launch = setting.launch;
   call.exact = setting.exact;
   call.one_stream = setting.one_stream;

@@ -53,7 +53,7 @@ class TwoBatchLaws : public testing::TestWithParam<bool> {
 
   GpuCallResult decode(const HalvesSetting& setting) const {
     const Graph both = in_turns(half(setting, setting.batch / 2), half(setting, setting.batch / 2));
-    GpuCall call{both, precision_, system_, factors_};
+    GpuCall call{{}, both, precision_, system_, factors_};
     call.exact = setting.exact;
     call.one_stream = setting.one_stream;
     return run_gpu_call(call);

@@ -70,16 +70,7 @@ class LimitedRun {
 
  private:
   GpuCall on_board(const SoldBoard& board) const {
-    GpuCall call{call_.graph, call_.precision, board.system, board.factors};
-    call.launch = call_.launch;
-    call.sustained_clock = call_.sustained_clock;
-    call.rotated_copies = call_.rotated_copies;
-    call.heads_share_keys = call_.heads_share_keys;
-    call.chunks_share_keys = call_.chunks_share_keys;
-    call.fusion = call_.fusion;
-    call.exact = call_.exact;
-    call.one_stream = call_.one_stream;
-    return call;
+    return {call_, call_.graph, call_.precision, board.system, board.factors};
   }
 
   // What the limit of the board left the kernels of a window when they were measured. Boards may

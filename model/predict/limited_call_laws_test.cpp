@@ -39,7 +39,7 @@ class LimitedCallLaws : public testing::Test {
     Graph graph = writer.finish(x, "bf16");
     const PrecisionPolicy precision = precision_on_gpu(find_precision("bf16"), system_.device);
     apply_precision(precision, &graph);
-    GpuCall call{graph, precision, system_, factors_};
+    GpuCall call{{}, graph, precision, system_, factors_};
     call.for_timeline = true;
     return run_within(call, {energy_, asked_, differs_}, limits);
   }

@@ -22,7 +22,7 @@ class PromptTimer : public StepTimer {
   std::int64_t executed() const override { return 0; }
 };
 
-ServiceResult served(std::int64_t clients, int ranks, std::int64_t steps) {
+ServiceResult served(std::int64_t clients, int ranks, int steps) {
   Load load;
   load.concurrency = clients;
   load.requests = 20 * clients;
@@ -37,7 +37,7 @@ ServiceResult served(std::int64_t clients, int ranks, std::int64_t steps) {
   setup.serving.rules.block = 16;
   setup.serving.rules.blocks = 4000;
   setup.serving.rules.overlap = false;
-  setup.serving.rules.balance_steps = steps;
+  setup.serving.rules.schedule.balance_steps = steps;
   setup.serving.ranks = ranks;
   setup.serving.timer = &timer;
   return run_service(setup);

@@ -242,9 +242,9 @@ TEST(PrefixCacheLaws, EveryAdmissionKeepsItsBlocks) {
     WorkerRules rules = rules_with(110);
     rules.prefix_cache = true;
     rules.admission = admission;
-    rules.partial_clip = 4096;
-    rules.partial_start = 0.7;
-    rules.partial_floor = 0.1;
+    rules.schedule.partial_clip = 4096;
+    rules.schedule.partial_start = 0.7;
+    rules.schedule.partial_floor = 0.1;
     rules.prefill_first = admission == Admission::kPartial;
     rules.preemption = admission == Admission::kFull      ? Preemption::kNever
                        : admission == Admission::kPartial ? Preemption::kMinToEnd

@@ -15,7 +15,7 @@ constexpr std::int64_t kOfRequests = std::int64_t{1} << 41;
 }  // namespace
 
 Scheduler::Scheduler(const WorkerRules& rules)
-    : rules_(rules), pool_(rules.blocks), ratio_(rules.partial_start) {
+    : rules_(rules), pool_(rules.blocks), ratio_(rules.schedule.partial_start) {
   const bool swaps = rules.preemption == Preemption::kSwap;
   if (rules.prefix_cache)
     cache_ = std::make_unique<PrefixCache>(pool_, swaps ? 0 : rules.host_blocks);
@@ -141,7 +141,7 @@ std::int64_t Scheduler::blocks_at_end(const Sequence& sequence) const {
 std::int64_t Scheduler::cut(std::int64_t missing) const {
   if (missing <= budget_) return missing;
   if (!rules_.chunking) return 0;
-  return budget_ / rules_.chunk_unit * rules_.chunk_unit;
+  return budget_ / rules_.schedule.chunk_unit * rules_.schedule.chunk_unit;
 }
 
 void Scheduler::put(Sequence* sequence, std::int64_t tokens) {
@@ -269,10 +269,12 @@ bool Scheduler::admits(const Sequence& sequence, std::int64_t tokens) {
       double reserved = 0;
       for (const Sequence* one : running_) {
         const std::int64_t left = std::int64_t{one->output} - one->generated;
-        reserved += static_cast<double>(std::min(left, rules_.partial_clip)) * ratio_;
+        reserved +=
+            static_cast<double>(std::min<std::int64_t>(left, rules_.schedule.partial_clip)) *
+            ratio_;
       }
-      const std::int64_t own =
-          std::min<std::int64_t>(sequence.output - sequence.generated, rules_.partial_clip);
+      const std::int64_t own = std::min<std::int64_t>(sequence.output - sequence.generated,
+                                                      rules_.schedule.partial_clip);
       const auto block = static_cast<double>(rules_.block);
       const double free = static_cast<double>(free_blocks()) * block - reserved;
       const bool whole = tokens >= sequence.known() - sequence.computed;
@@ -285,15 +287,16 @@ bool Scheduler::admits(const Sequence& sequence, std::int64_t tokens) {
 
 // Prompts that come one by one are held back to share a step, as long as others decode.
 bool Scheduler::holds_back() {
-  if (rules_.wait_steps == 0 || waiting_.empty() || plan_.decodes.empty() || !plan_.chunks.empty())
+  if (rules_.schedule.wait_steps == 0 || waiting_.empty() || plan_.decodes.empty() ||
+      !plan_.chunks.empty())
     return false;
-  const double enough = rules_.wait_share * static_cast<double>(rules_.max_tokens);
+  const double enough = rules_.schedule.wait_share * static_cast<double>(rules_.max_tokens);
   double tokens = 0;
   for (const Sequence* one : waiting_) {
     tokens += static_cast<double>(one->known() - one->computed);
     if (tokens >= enough) break;
   }
-  if (tokens < enough && held_steps_ < rules_.wait_steps) {
+  if (tokens < enough && held_steps_ < rules_.schedule.wait_steps) {
     ++held_steps_;
     return true;
   }
@@ -317,7 +320,7 @@ void Scheduler::admit() {
       plan_.refusal = Refusal::kTokens;
       return;
     }
-    if (rules_.prefills_per_step > 0 && prompts_ >= rules_.prefills_per_step) {
+    if (rules_.schedule.prefills_per_step > 0 && prompts_ >= rules_.schedule.prefills_per_step) {
       plan_.refusal = Refusal::kOrder;
       return;
     }
@@ -355,9 +358,10 @@ bool Scheduler::has_open_prompt() const {
 
 void Scheduler::plan_decodes_alone() {
   plan_running();
-  if (!plan_.decodes.empty() && ratio_ > rules_.partial_floor) {
-    ratio_ = std::max(rules_.partial_floor, ratio_ - (rules_.partial_start - rules_.partial_floor) /
-                                                         rules_.partial_steps);
+  if (!plan_.decodes.empty() && ratio_ > rules_.schedule.partial_floor) {
+    ratio_ = std::max(rules_.schedule.partial_floor,
+                      ratio_ - (rules_.schedule.partial_start - rules_.schedule.partial_floor) /
+                                   rules_.schedule.partial_steps);
   }
 }
 
@@ -390,7 +394,7 @@ void Scheduler::plan_step() {
     return;
   }
   if (running_.empty()) {
-    ratio_ = rules_.partial_start;
+    ratio_ = rules_.schedule.partial_start;
     blocked_ = false;
   }
   const bool continues = has_open_prompt();

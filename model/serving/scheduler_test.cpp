@@ -145,8 +145,8 @@ TEST(Scheduler, WithoutChunkingAPromptWaitsForAStepThatHoldsIt) {
 
 TEST(Scheduler, PromptsAreHeldBackToComeTogether) {
   WorkerRules rules = simple_rules(100, 8, 1000);
-  rules.wait_steps = 3;
-  rules.wait_share = 0.8;
+  rules.schedule.wait_steps = 3;
+  rules.schedule.wait_share = 0.8;
   Scheduler scheduler(rules);
   Sequence a = sequence(0, 70, 30);
   Sequence b = sequence(1, 10, 3);
@@ -170,7 +170,7 @@ TEST(Scheduler, PromptsAreHeldBackToComeTogether) {
 
 TEST(Scheduler, ChunksAreMultiplesOfTheirUnitUnlessTheyEndThePrompt) {
   WorkerRules rules = simple_rules(100, 8, 1000);
-  rules.chunk_unit = 64;
+  rules.schedule.chunk_unit = 64;
   Scheduler scheduler(rules);
   Sequence a = sequence(0, 130, 3);
   scheduler.add(&a);
@@ -232,9 +232,9 @@ TEST(Scheduler, PartialAdmissionReservesAShareOfTheAnswers) {
   rules.preemption = Preemption::kMinToEnd;
   rules.prefill_first = true;
   rules.mixed = false;
-  rules.partial_start = 0.5;
-  rules.partial_floor = 0.5;
-  rules.partial_clip = 4096;
+  rules.schedule.partial_start = 0.5;
+  rules.schedule.partial_floor = 0.5;
+  rules.schedule.partial_clip = 4096;
   Scheduler scheduler(rules);
   Sequence a = sequence(0, 10, 60);  // reserves 30 once it runs
   Sequence b = sequence(1, 10, 30);  // asks for 10 + 30 + 10
@@ -243,7 +243,7 @@ TEST(Scheduler, PartialAdmissionReservesAShareOfTheAnswers) {
   scheduler.add(&b);
   scheduler.add(&c);
   EXPECT_EQ(chunks_of(scheduler.plan()), (Chunks{{0, 10}, {1, 10}, {2, 10}}));
-  rules.partial_start = rules.partial_floor = 1;
+  rules.schedule.partial_start = rules.schedule.partial_floor = 1;
   Scheduler careful(rules);
   Sequence d = a;
   Sequence e = b;

@@ -115,7 +115,7 @@ TEST(ServiceLaws, ALookEveryFewStepsDelaysFirstTokensByHalfOfIt) {
   PlainTimer timer(kStep, 0);
   WorkerRules rules = plain_rules(4096, 256, 100'000);
   const Statistic at_once = ttft_of(run_service(setup_of(load, rules, timer)));
-  rules.receive_interval = kInterval;
+  rules.schedule.receive_interval = kInterval;
   const ServiceResult late = run_service(setup_of(load, rules, timer));
   const Statistic delayed = ttft_of(late);
   EXPECT_EQ(late.answered, 4000);
@@ -240,8 +240,8 @@ TEST(ServiceLaws, TokensAndBlocksAreConserved) {
       rules.preemption = admission == Admission::kFull      ? Preemption::kNever
                          : admission == Admission::kPartial ? Preemption::kMinToEnd
                                                             : Preemption::kLastToHead;
-      rules.partial_start = 0.5;
-      rules.partial_clip = 4096;
+      rules.schedule.partial_start = 0.5;
+      rules.schedule.partial_clip = 4096;
       const Load load =
           poisson(50, 800, Distribution::uniform(10, 900), Distribution::uniform(1, 300));
       PlainTimer timer(0.002, 1e-5);

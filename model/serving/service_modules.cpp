@@ -303,7 +303,7 @@ void ServingWorker::arrive() {
 // after some decode steps looks at once when it is idle, and after a prompt. `arrived`: how many
 // there were when it looked.
 void ServingWorker::receive(std::size_t arrived) {
-  if (decodes_since_look_ < group_.rules.receive_interval && running() > 0) return;
+  if (decodes_since_look_ < group_.rules.schedule.receive_interval && running() > 0) return;
   decodes_since_look_ = 0;
   const auto end = inbox_.begin() + static_cast<std::ptrdiff_t>(arrived);
   for (auto next = inbox_.begin(); next != end; ++next) {
@@ -348,7 +348,7 @@ void ServingWorker::note_start(const Sequence& sequence) {
 // Ranks in lock step hold their prompts back until each has one and a place for it, so that they
 // wait for each other's prompts less often: for some steps at most, and while all decode.
 bool ServingWorker::holds_for_balance() {
-  if (ranks_.size() < 2 || group_.rules.balance_steps == 0) return false;
+  if (ranks_.size() < 2 || group_.rules.schedule.balance_steps == 0) return false;
   const auto all = [this](auto holds) {
     return std::all_of(ranks_.begin(), ranks_.end(),
                        [&holds](const auto& rank) { return holds(*rank); });
@@ -356,7 +356,7 @@ bool ServingWorker::holds_for_balance() {
   const bool together = all([](const Scheduler& rank) { return rank.waiting() > 0; }) &&
                         all([](const Scheduler& rank) { return rank.has_place(); });
   const bool decode = all([](const Scheduler& rank) { return rank.running() > 0; });
-  if (!together && decode && ++held_for_balance_ < group_.rules.balance_steps) return true;
+  if (!together && decode && ++held_for_balance_ < group_.rules.schedule.balance_steps) return true;
   held_for_balance_ = 0;
   return false;
 }
@@ -392,7 +392,7 @@ bool ServingWorker::plan_step(bool follows) {
   }
   prepared_ = inbox_.size();
   if (is_empty()) {
-    decodes_since_look_ = group_.rules.receive_interval;
+    decodes_since_look_ = group_.rules.schedule.receive_interval;
     return false;
   }
   state_.asking.push_back(this);

@@ -172,7 +172,8 @@ void ServingWorker::time_step() {
     prompts += static_cast<std::int64_t>(plan.chunks.size());
     tokens += shapes[rank].tokens();
   }
-  decodes_since_look_ = prompts > 0 ? group_.rules.receive_interval : decodes_since_look_ + 1;
+  decodes_since_look_ =
+      prompts > 0 ? group_.rules.schedule.receive_interval : decodes_since_look_ + 1;
   std::fill(ghosts_.begin(), ghosts_.end(), 0);
   const Seconds now = service_now();
   Seconds work;

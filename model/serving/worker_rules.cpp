@@ -47,12 +47,7 @@ WorkerRules rules_of(const EngineSpec& engine, const RuleChoices& choices, Bytes
   }
   rules.prefill_first = schedule.order == "prefill-first";
   rules.mixed = schedule.mixed == "yes";
-  rules.chunk_unit = schedule.chunk_unit;
-  rules.prefills_per_step = schedule.prefills_per_step;
-  rules.wait_steps = schedule.wait_steps;
-  rules.wait_share = schedule.wait_share;
-  rules.balance_steps = schedule.balance_steps;
-  rules.receive_interval = schedule.receive_interval;
+  rules.schedule = schedule;
   rules.admission = schedule.admission == "full"      ? Admission::kFull
                     : schedule.admission == "partial" ? Admission::kPartial
                                                       : Admission::kNone;
@@ -60,10 +55,6 @@ WorkerRules rules_of(const EngineSpec& engine, const RuleChoices& choices, Bytes
                      : schedule.preemption == "swap"         ? Preemption::kSwap
                      : schedule.preemption == "last-to-head" ? Preemption::kLastToHead
                                                              : Preemption::kMinToEnd;
-  rules.partial_start = schedule.partial_start;
-  rules.partial_floor = schedule.partial_floor;
-  rules.partial_steps = schedule.partial_steps;
-  rules.partial_clip = schedule.partial_clip;
   const auto room = to_count(schedule.room_first);
   rules.room_first = room.has_value();
   rules.room_reserve = room.value_or(0);

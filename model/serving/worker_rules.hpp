@@ -20,19 +20,10 @@ struct WorkerRules {
   bool prefill_first = false;
   bool mixed = true;
   bool chunking = true;
-  std::int64_t chunk_unit = 1;
-  std::int64_t prefills_per_step = 0;  // 0: no limit
-  std::int64_t wait_steps = 0;         // prompts are held back while others decode
-  double wait_share = 0;               // of a step, that ends it
-  std::int64_t balance_steps = 0;      // ranks hold prompts back until each has one; 0: they do not
-  std::int64_t receive_interval = 1;   // decode steps between two looks at what has arrived
+  EngineSchedule schedule;  // its numbers
   Admission admission = Admission::kNone;
   Preemption preemption = Preemption::kLastToHead;
   std::int64_t watermark_blocks = 0;
-  double partial_start = 0;
-  double partial_floor = 0;
-  double partial_steps = 1;
-  std::int64_t partial_clip = 0;
   std::int64_t block = 1;
   std::int64_t blocks = 0;                // of the KV cache
   std::vector<std::int64_t> graph_sizes;  // ascending

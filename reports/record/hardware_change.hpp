@@ -71,7 +71,6 @@ inline std::map<std::string, double> prices_as_set(const std::map<std::string, d
 
 inline constexpr const char* kPriceOfAnother =
     "no cost: the published price is that of the unchanged machine; give the price of this one "
-    "with "
-    "--set 'system.price.on_demand=… USD/h'";
+    "with --set 'system.price.on_demand=… USD/h'";
 
 }  // namespace foretell

@@ -193,12 +193,10 @@ inline std::vector<RequestField> request_field_rows() {
           .one_of({"bucket", "exact"})
           .only_in(kGenerationPhase)
           .not_on("gpu",
-                  "is about NeuronCores: GPUs read the cache up to the position; leave it "
-                  "out",
+                  "is about NeuronCores: GPUs read the cache up to the position; leave it out",
                   "bucket")
           .not_on("cpu",
-                  "is about NeuronCores: CPUs read the cache up to the position; leave it "
-                  "out",
+                  "is about NeuronCores: CPUs read the cache up to the position; leave it out",
                   "bucket"),
       F{&S::kv_dtype, "kv_dtype", "kv-dtype", "KV cache in {}",
         "data type of the KV cache (default: that of --dtype)"}
@@ -219,8 +217,7 @@ inline std::vector<RequestField> request_field_rows() {
           .tells(FieldSaid::kAboveOne)
           .may_list()
           .not_on("cpu",
-                  "is not modelled on CPUs: all cores of a copy work on it together; leave "
-                  "it out")
+                  "is not modelled on CPUs: all cores of a copy work on it together; leave it out")
           .of_services(),
       F{&S::sequence_parallel, "sequence_parallel", "sequence-parallel", "sequence parallel",
         "in prefill the cores of a copy share the tokens of norms and residuals, too"}
@@ -286,8 +283,7 @@ inline std::vector<RequestField> request_field_rows() {
           .of_services(),
       F{&S::experts, "experts", "experts", "experts {}",
         "how tokens choose experts: random, balanced, power-law:A, or a file with one load per "
-        "line "
-        "(default: random)"}
+        "line (default: random)"}
           .takes("ROUTING")
           .not_on("cpu", kNotOnCpus)
           .of_services(),
@@ -335,8 +331,7 @@ inline std::vector<RequestField> request_field_rows() {
           .not_on("cpu", kAboutGpus),
       F{&S::launch, "launch", "launch", "launched as a {}",
         "of GPUs: kernels as one 'graph', or one by one in a 'stream' (default: graph, of "
-        "frameworks "
-        "whose host launches kernel by kernel stream)"}
+        "frameworks whose host launches kernel by kernel stream)"}
           .one_of({"graph", "stream"})
           .not_on("neuron", kAboutGpus)
           .not_on("cpu", kAboutGpus),

@@ -113,9 +113,8 @@ std::vector<StudyHead> StudyStore::studies() const {
 std::vector<std::uint64_t> StudyStore::finished(const StudyHead& head) const {
   std::vector<std::uint64_t> finished;
   Statement select = database_.prepare(
-      "SELECT number FROM study_point LEFT JOIN point ON point.hash = study_point.hash "
-      "WHERE study = ? AND (study_point.hash IS NULL OR status IN ('ok', 'error')) "
-      "ORDER BY number");
+      "SELECT number FROM study_point LEFT JOIN point ON point.hash = study_point.hash WHERE study "
+      "= ? AND (study_point.hash IS NULL OR status IN ('ok', 'error')) ORDER BY number");
   select.bind(1, head.id);
   while (database_.next(select)) finished.push_back(count_of(select, 0));
   return finished;

@@ -24,10 +24,6 @@ std::optional<double> value_of(const SummaryMetric& metric, const RunSummary& su
                     metric.member);
 }
 
-void set_value(const SummaryMetric& metric, RunSummary& summary, double value) {
-  std::visit([&](auto member) { summary.*member = value; }, metric.member);
-}
-
 std::string cell_of(const SummaryMetric& metric, const RunSummary& summary) {
   const std::optional<double> value = value_of(metric, summary);
   return value ? to_text(*value) : "";
@@ -52,7 +48,8 @@ std::string interval_end(const SummaryMetric& metric, const RunSummary& summary,
 
 RunSummary example_summary() {
   RunSummary summary;
-  for (const SummaryMetric& metric : summary_metrics()) set_value(metric, summary, 1);
+  for (const SummaryMetric& metric : summary_metrics())
+    std::visit([&](auto member) { summary.*member = 1; }, metric.member);
   return summary;
 }
 

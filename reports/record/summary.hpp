@@ -192,7 +192,6 @@ const std::vector<SummaryMetric>& summary_metrics();
 const SummaryMetric* find_metric(std::string_view name);
 
 std::optional<double> value_of(const SummaryMetric& metric, const RunSummary& summary);
-void set_value(const SummaryMetric& metric, RunSummary& summary, double value);
 // Shortest text with every digit; "" where it does not apply.
 std::string cell_of(const SummaryMetric& metric, const RunSummary& summary);
 

@@ -151,14 +151,7 @@ std::string commands_of(const PlannedDeployment& best) {
   return text;
 }
 
-}  // namespace
-
-std::string setting_text(const PlannedDeployment& one) {
-  return fmt::format("{} x {}, {}, {}, {} worker{} each, {}, batch {}", one.instances, one.system,
-                     one.dtype, split_of(one), workers_of(one), one.workers == 1 ? "" : "s",
-                     engine_of(one), one.max_batch);
-}
-
+// The best deployment of every system, cheapest first.
 Table plan_table(const PlanRecord& plan) {
   Table table;
   table.columns = {{"system"},
@@ -187,6 +180,14 @@ Table plan_table(const PlanRecord& plan) {
          plain_format(one->probability, 2), one->on_front ? "yes" : "", one->binds});
   }
   return table;
+}
+
+}  // namespace
+
+std::string setting_text(const PlannedDeployment& one) {
+  return fmt::format("{} x {}, {}, {}, {} worker{} each, {}, batch {}", one.instances, one.system,
+                     one.dtype, split_of(one), workers_of(one), one.workers == 1 ? "" : "s",
+                     engine_of(one), one.max_batch);
 }
 
 std::string plan_text(const PlanRecord& plan, int max_width) {

@@ -11,9 +11,6 @@ namespace foretell {
 // "2 x p5.48xlarge, fp8, tp 4, 2 workers each, vllm-0.14, batch 64".
 std::string setting_text(const PlannedDeployment& one);
 
-// The best deployment of every system, cheapest first.
-Table plan_table(const PlanRecord& plan);
-
 // `max_width`: of tables; 0: any.
 std::string plan_text(const PlanRecord& plan, int max_width);
 std::string plan_markdown(const PlanRecord& plan);

@@ -66,8 +66,7 @@ const std::vector<OperatorInfo>& general_rows() {
        send_receive_shapes,
        no_flops,
        "each of `ranks` cores in a ring sends its tensors to the next one, and has those of the "
-       "one "
-       "before"},
+       "one before"},
       {"Sub", 1, 2, {"scalar"}, elementwise_shapes, elementwise_flops, "difference, as Add"},
       {"Mul", 1, 2, {"scalar"}, elementwise_shapes, elementwise_flops, "product, as Add"},
       {"Div", 1, 2, {"scalar"}, elementwise_shapes, elementwise_flops, "quotient, as Add"},
@@ -257,8 +256,7 @@ const std::vector<OperatorInfo>& general_rows() {
        expert_matmul_shapes,
        expert_matmul_flops,
        "rows times the weights of the experts that were chosen for them (`rows` of each expert "
-       "that "
-       "has any; `apart`: other ranks hold other experts, and the result has these rows)"},
+       "that has any; `apart`: other ranks hold other experts, and the result has these rows)"},
       {"ExpertSum",
        2,
        2,

@@ -119,13 +119,11 @@ const std::vector<PrecisionPolicy>& precision_policies() {
        kFp8, kFp8, kBf16, kBf16, kBf16},
       {kBlockScales,
        "matmul operands in FP8 with a scale for 128 activations, weights in FP8 with a scale for "
-       "128 x "
-       "128, by kernels that quantise what they read, on GPUs; everything else BF16",
+       "128 x 128, by kernels that quantise what they read, on GPUs; everything else BF16",
        kFp8, DType::kFp8Block, kBf16, kBf16, kBf16},
       {"nvfp4",
        "matmul operands and weights in FP4 with a scale for 16 elements each, on GPUs that have "
-       "such "
-       "a pipe; everything else BF16",
+       "such a pipe; everything else BF16",
        kNvfp4, kNvfp4, kBf16, kBf16, kBf16},
       {"fp16", "everything in FP16", kFp16, kFp16, kFp16, kFp16, kFp16},
       {"bf16", "everything in BF16", kBf16, kBf16, kBf16, kBf16, kBf16},

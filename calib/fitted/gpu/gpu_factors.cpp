@@ -87,6 +87,20 @@ GemmFactors in_graph(const GpuDeviceSpec& device, const KernelFactorsLibrary& li
   return factors;
 }
 
+// What is left without any fitted number: full rates, no latency but the smallest kernel's time.
+GemmFactors ideal_gemm_factors(const GpuDeviceSpec& device) {
+  GemmFactors factors;
+  const GpuDeviceSpec& published = published_device(device);
+  const GpuArchitecture& architecture = gpu_architecture(device.architecture);
+  factors.launch = device.launch_floor;
+  factors.mma_efficiency = follow_share(1, published.reachable_rate, device.reachable_rate);
+  factors.sm_feed = BytesPerCycle(architecture.shared_port);
+  factors.l2_feed = BytesPerCycle(architecture.l2_port);
+  factors.epilogue = BytesPerCycle(architecture.l2_port);
+  factors.stages_ahead = kAllAhead;
+  return factors;
+}
+
 }  // namespace
 
 GpuFactors::GpuFactors(const GpuDeviceSpec& device, const std::string& which,
@@ -224,19 +238,6 @@ std::string GpuFactors::note(const std::string& type) const {
   }
   const std::string note = choose_gemm(tables_->kernels("gemm"), device_, library_, type).note;
   return note.empty() ? "" : type + ": " + note;
-}
-
-GemmFactors ideal_gemm_factors(const GpuDeviceSpec& device) {
-  GemmFactors factors;
-  const GpuDeviceSpec& published = published_device(device);
-  const GpuArchitecture& architecture = gpu_architecture(device.architecture);
-  factors.launch = device.launch_floor;
-  factors.mma_efficiency = follow_share(1, published.reachable_rate, device.reachable_rate);
-  factors.sm_feed = BytesPerCycle(architecture.shared_port);
-  factors.l2_feed = BytesPerCycle(architecture.l2_port);
-  factors.epilogue = BytesPerCycle(architecture.l2_port);
-  factors.stages_ahead = kAllAhead;
-  return factors;
 }
 
 }  // namespace foretell

@@ -111,7 +111,4 @@ class GpuFactors {
   std::optional<CollectiveFactors> collectives_;
 };
 
-// What is left without any fitted number: full rates, no latency but the smallest kernel's time.
-GemmFactors ideal_gemm_factors(const GpuDeviceSpec& device);
-
 }  // namespace foretell

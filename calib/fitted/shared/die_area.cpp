@@ -317,8 +317,7 @@ std::string unpublished_area(const DieArea& area) {
            ", with as many of their parts as the device states";
   }
   return "nothing is published of these dies: the parts that the device states, each as large as "
-         "on "
-         "GPUs";
+         "on GPUs";
 }
 
 EnergyChange energy_change(const std::string& device, const ProcessChange& change) {

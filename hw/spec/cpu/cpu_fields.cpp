@@ -75,8 +75,7 @@ void fields(FieldList& list, CpuSystemSpec& spec) {
                       "pixels last before that.");
   list.optional_value(
       "fresh_buffers", spec.fresh_buffers, {Bytes(0), Bytes(1e15)},
-      "Buffers of this size and larger are new to the process in every call; 0: all "
-      "are kept.");
+      "Buffers of this size and larger are new to the process in every call; 0: all are kept.");
   list.optional_value("page", spec.page, {Bytes(0), Bytes(1e10)}, "Page of such a buffer.");
   list.optional_value("page_fault", spec.page_fault, {Seconds(0), Seconds(1)},
                       "First touch of a page of such a buffer, by one thread.");

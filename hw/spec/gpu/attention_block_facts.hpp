@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -31,7 +32,7 @@ class AttentionBlockFacts {
   };
 
   // Does the indexer of a layer choose where there are fewer keys than it may choose, too?
-  bool always_chooses(const Call& call) const;
+  bool always_chooses(const Call& call) const { return find("always_choose", call) != nullptr; }
 
   // How chosen keys are read: as many as may be chosen, however few there are; divided among thread
   // blocks, as without a choice.
@@ -40,11 +41,11 @@ class AttentionBlockFacts {
     bool divides = true;
     bool widens = false;  // caches in FP8 are widened, and take no less than those in BF16
   };
-  Choice choice(const Call& call) const;
+  Choice choice(const Call& call) const { return rule("reads_choice", call).choice; }
 
   // Does a thread block for a prompt take the blocks of keys that neighbouring queries chose
   // together? Else each query reads its own.
-  bool shares_choice(const Call& call) const;
+  bool shares_choice(const Call& call) const { return find("shares_choice", call) != nullptr; }
 
   // Prompts whose thread blocks walk the keys that some queries of one head of keys see or chose,
   // one after another; key 0: not known.
@@ -54,15 +55,19 @@ class AttentionBlockFacts {
     Cycles key;         // of a thread block
     Cycles narrow_key;  // … where the cache is in 8 bits; 0: the same
   };
-  Walk walk_of_indexer(const Call& call) const;
-  Walk walk_of_chosen(const Call& call) const;
+  Walk walk_of_indexer(const Call& call) const { return rule("indexer_walks", call).walk; }
+  Walk walk_of_chosen(const Call& call) const { return rule("chosen_walks", call).walk; }
 
   // Most keys of all sequences for which a prompt of fewer keys than may be chosen multiplies the
   // latents of all of them out; 0: none does.
-  std::int64_t multiplied_out(const Call& call) const;
+  std::int64_t multiplied_out(const Call& call) const {
+    return rule("multiplies_out", call).most_keys;
+  }
 
   // Most queries of a sequence of a prompt that the kernels for tokens serve; 0: none.
-  std::int64_t served_as_tokens(const Call& call) const;
+  std::int64_t served_as_tokens(const Call& call) const {
+    return rule("prompts_as_tokens", call).most_queries;
+  }
 
   // Whose additions stand in for a layer that nothing was fitted to ("": none), the kind of layer
   // whose host counts (`host_chooses`: where it chooses), and how many times as long four rows of
@@ -81,17 +86,17 @@ class AttentionBlockFacts {
     double low = 1;
     double high = 1;
   };
-  StandIn stand_in(const Call& call) const;
+  StandIn stand_in(const Call& call) const { return rule("stands_in", call).stand_in; }
 
   // The network that all rows are of which were fitted to; "": there are several.
-  std::string only_network(const Call& call) const;
+  std::string only_network(const Call& call) const { return rule("one_network", call).network; }
 
   // What copies of keys for a slab of queries may take, where operators of a framework attend; 0:
   // kernels do.
-  Bytes slab(const Call& call) const;
+  Bytes slab(const Call& call) const { return rule("by_operators", call).slab; }
 
   // How many times the keys of an indexer in use are copied in every call; 0: none are.
-  double copied_pool(const Call& call) const;
+  double copied_pool(const Call& call) const { return rule("copies_pool", call).pool; }
 
  private:
   // What is not said fits any call.
@@ -109,21 +114,14 @@ class AttentionBlockFacts {
     Bytes slab;
     double pool = 0;
   };
-  static std::vector<Rule> read_rules(const Node& root, const char* section);
-  static const Rule* first_of(const std::vector<Rule>& rules, const Call& call);
+  static Rule read_rule(const Node& node, const char* section);
+  // The first rule of a section of the file for the call; null, or one that says nothing, when
+  // there is none.
+  const Rule* find(const char* section, const Call& call) const;
+  const Rule& rule(const char* section, const Call& call) const;
 
   std::vector<Type> types_;
-  std::vector<Rule> always_choose_;
-  std::vector<Rule> read_choice_;
-  std::vector<Rule> share_choice_;
-  std::vector<Rule> walk_all_;
-  std::vector<Rule> walk_chosen_;
-  std::vector<Rule> multiply_out_;
-  std::vector<Rule> serve_as_tokens_;
-  std::vector<Rule> stand_in_;
-  std::vector<Rule> one_network_;
-  std::vector<Rule> by_operators_;
-  std::vector<Rule> copy_pool_;
+  std::map<std::string, std::vector<Rule>> rules_;  // by section
 };
 
 }  // namespace foretell

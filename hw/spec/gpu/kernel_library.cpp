@@ -14,6 +14,7 @@
 #include "hw/spec/shared/provenance.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
+#include "model/config/entry_reader.hpp"
 #include "model/config/node_text.hpp"
 #include "model/config/unit_text.hpp"
 
@@ -58,9 +59,8 @@ std::vector<StreamRule> read_streams(const Node* section, const Bibliography& bi
   const RuleSection rules(section, stream_domain());
   for (const RuleSection::Rule& rule : rules.rules()) {
     StreamRule stream{rule.conditions, ""};
-    RuleReader reader(rule.node, "streams");
+    EntryReader reader(rule.node, "streams", {"when", "source"});
     reader.text("branch", stream.branch);
-    reader.node("source");
     reader.finish();
     if (stream.branch.empty())
       throw UserError(rule.node.where() + ": streams: each names a branch, as shared_experts");
@@ -76,10 +76,7 @@ std::optional<std::vector<RuleConditions>> read_latent_rules(const Node* section
   std::vector<RuleConditions> asks;
   const RuleSection rules(section, latent_domain());
   for (const RuleSection::Rule& rule : rules.rules()) {
-    RuleReader reader(rule.node, "asks_latents");
-    reader.node("source");
-    reader.node("why");
-    reader.finish();
+    rule.node.only_keys({"source", "when", "why"}, "asks_latents");
     check_source(rule.node, bibliography);
     asks.push_back(rule.conditions);
   }
@@ -97,7 +94,7 @@ void check_architecture(const Node& node, const char* key, const std::string& na
 
 void read_small_groups(const Node& node, KernelLibrary& library) {
   SmallGroups& small = library.one_head_small;
-  RuleReader reader(node, "one_head.small_groups");
+  EntryReader reader(node, "one_head.small_groups");
   reader.text("architecture", small.architecture);
   reader.whole("below", small.below);
   reader.text("until", small.until);
@@ -113,7 +110,7 @@ void read_small_groups(const Node& node, KernelLibrary& library) {
 
 void read_chunked_keys(const Node& node, KernelLibrary& library) {
   ChunkedKeys& chunks = library.one_head_chunks;
-  RuleReader reader(node, "one_head.chunks");
+  EntryReader reader(node, "one_head.chunks");
   reader.text("since", chunks.since);
   reader.text("until", chunks.until);
   reader.text("except", chunks.except);
@@ -129,7 +126,7 @@ void read_chunked_keys(const Node& node, KernelLibrary& library) {
 
 // How many passes an operator takes, by its kind.
 void read_passes(const Node& node, const char* key, std::map<std::string, int>& counts) {
-  RuleReader passes(node, key);
+  EntryReader passes(node, key);
   for (const MapEntry& entry : node.entries) passes.whole(entry.key.c_str(), counts[entry.key]);
   passes.finish();
 }
@@ -141,7 +138,7 @@ void read_apart(const Node& node, KernelLibrary& library) {
 }
 
 void read_softmax(const Node& node, KernelLibrary& library) {
-  RuleReader reader(node, "softmax");
+  EntryReader reader(node, "softmax");
   std::string row;
   reader.number("share", library.softmax_share);
   reader.text("row", row);
@@ -153,7 +150,7 @@ void read_softmax(const Node& node, KernelLibrary& library) {
 
 double read_share(const Node& node, const std::string& path, const char* key) {
   double share = 0;
-  RuleReader(node, path).number(key, share);
+  EntryReader(node, path).number(key, share);
   if (share > 0 && share <= 1) return share;
   throw UserError(
       fmt::format("{}: {}.{}: {:g} is not allowed; it must be above 0 and at most 1, a share of "
@@ -162,9 +159,8 @@ double read_share(const Node& node, const std::string& path, const char* key) {
 }
 
 // By architecture of the board: shares of its dense rate.
-std::map<std::string, double> read_shares(const Node& root, const char* key) {
+std::map<std::string, double> read_shares(const Node* node, const char* key) {
   std::map<std::string, double> shares;
-  const Node* node = root.find(key);
   if (node == nullptr) return shares;
   for (const MapEntry& entry : node->entries) {
     check_architecture(*node, key, entry.key);
@@ -174,9 +170,8 @@ std::map<std::string, double> read_shares(const Node& root, const char* key) {
 }
 
 // … and by width of the heads, or one for all widths.
-std::map<std::string, SharesByWidth> read_shares_by_width(const Node& root, const char* key) {
+std::map<std::string, SharesByWidth> read_shares_by_width(const Node* node, const char* key) {
   std::map<std::string, SharesByWidth> shares;
-  const Node* node = root.find(key);
   if (node == nullptr) return shares;
   for (const MapEntry& entry : node->entries) {
     check_architecture(*node, key, entry.key);
@@ -202,75 +197,46 @@ KernelLibrary read_library(const fs::path& path, const Bibliography& bibliograph
   check_source(root, bibliography);
   library.id = text_of(root, "id");
   library.name = text_of(root, "name");
-  if (const Node* builds_on = root.find("builds_on")) {
-    library.builds_on = texts_at(*builds_on, "builds_on");
-  }
-  RuleReader reader(root, "library",
-                    {"id",
-                     "name",
-                     "source",
-                     "why",
-                     "builds_on",
-                     "releases",
-                     "products",
-                     "vector_products",
-                     "collector",
-                     "attention",
-                     "attention_tiles",
-                     "attention_kernels",
-                     "collectives",
-                     "streams",
-                     "asks_latents",
-                     "one_by_one",
-                     "attention_share",
-                     "convolution_share",
-                     "host",
-                     "passes",
-                     "attention_apart",
-                     "epilogue_activations",
-                     "softmax",
-                     "one_head"});
+  EntryReader reader(root, "library",
+                     {"id", "name", "source", "why", "products", "vector_products", "collector",
+                      "attention", "attention_tiles", "attention_kernels", "collectives"});
+  reader.texts("builds_on", library.builds_on);
   reader.flag("runs_networks", library.runs_networks);
   reader.flag("measured_alone", library.measured_alone);
   reader.text("custom_sums", library.custom_sums);
   reader.text("quantises", library.quantises);
   reader.flag("quantises_by_row", library.quantises_by_row);
   reader.whole("cold_copies", library.cold_copies);
-  library.streams = read_streams(root.find("streams"), bibliography);
-  library.asks_latents = read_latent_rules(root.find("asks_latents"), bibliography);
-  if (const Node* releases = root.find("releases")) {
-    RuleReader of_releases(*releases, "releases");
+  library.streams = read_streams(reader.node("streams"), bibliography);
+  library.asks_latents = read_latent_rules(reader.node("asks_latents"), bibliography);
+  if (const Node* releases = reader.node("releases")) {
+    EntryReader of_releases(*releases, "releases");
     of_releases.text("first", library.first_release);
     of_releases.text("last", library.last_release);
     of_releases.finish();
   }
-  if (const Node* one_by_one = root.find("one_by_one")) {
+  if (const Node* one_by_one = reader.node("one_by_one")) {
     library.one_by_one = true;
     read_passes(*one_by_one, "one_by_one", library.passes);
   }
-  if (const Node* passes = root.find("passes")) read_passes(*passes, "passes", library.passes);
+  if (const Node* passes = reader.node("passes")) read_passes(*passes, "passes", library.passes);
   reader.flag("epilogues", library.epilogues);
   reader.flag("narrow_residuals", library.narrow_residuals);
   reader.flag("strided_products", library.strided_products);
   reader.flag("fastest_type", library.fastest_type);
-  if (const Node* apart = root.find("attention_apart")) read_apart(*apart, library);
-  if (const Node* activations = root.find("epilogue_activations"))
-    library.epilogue_activations = texts_at(*activations, "epilogue_activations");
+  if (const Node* apart = reader.node("attention_apart")) read_apart(*apart, library);
+  reader.texts("epilogue_activations", library.epilogue_activations);
   using Fused = KernelLibrary::FusedAttention;
-  int fused = static_cast<int>(library.fused_attention);
   reader.word("fused_attention",
-              {{"yes", static_cast<int>(Fused::kYes)},
-               {"no", static_cast<int>(Fused::kNo)},
-               {"narrow", static_cast<int>(Fused::kNarrow)}},
-              fused);
-  library.fused_attention = static_cast<Fused>(fused);
+              {{"yes", Fused::kYes}, {"no", Fused::kNo}, {"narrow", Fused::kNarrow}},
+              library.fused_attention);
   reader.whole("fused_keys", library.fused_keys);
-  if (const Node* softmax = root.find("softmax")) read_softmax(*softmax, library);
-  library.attention_share = read_shares_by_width(root, "attention_share");
-  library.convolution_share = read_shares(root, "convolution_share");
-  if (const Node* host = root.find("host")) read_host_of_library(*host, library);
-  if (const Node* one_head = root.find("one_head")) {
-    RuleReader of_one_head(*one_head, "one_head");
+  if (const Node* softmax = reader.node("softmax")) read_softmax(*softmax, library);
+  library.attention_share = read_shares_by_width(reader.node("attention_share"), "attention_share");
+  library.convolution_share = read_shares(reader.node("convolution_share"), "convolution_share");
+  if (const Node* host = reader.node("host")) read_host_of_library(*host, library);
+  if (const Node* one_head = reader.node("one_head")) {
+    EntryReader of_one_head(*one_head, "one_head");
     of_one_head.text("kernels", library.one_head);
     of_one_head.text("until", library.one_head_until);
     of_one_head.text("odd_groups_until", library.one_head_odd_until);
@@ -286,7 +252,7 @@ std::vector<PassSource> read_sources(const Node& node) {
   std::vector<PassSource> sources;
   for (const Node& item : node.items) {
     PassSource source;
-    RuleReader reader(item, "sources");
+    EntryReader reader(item, "sources");
     reader.text("table", source.table);
     reader.text("op", source.op);
     reader.finish();
@@ -343,7 +309,7 @@ void KernelLibraries::read_choice(const Node& root) {
     choice_.branches[branch.key] = text_of(root.required("branches", ""), branch.key.c_str());
   }
   if (const Node* slowness = root.find("host_slowness")) {
-    RuleReader reader(*slowness, "host_slowness");
+    EntryReader reader(*slowness, "host_slowness");
     for (const MapEntry& entry : slowness->entries) {
       double& times = choice_.host_slowness[entry.key];
       reader.number(entry.key.c_str(), times);
@@ -355,7 +321,7 @@ void KernelLibraries::read_choice(const Node& root) {
     reader.finish();
   }
   for (const Node& rule : root.required("passes", "").items) {
-    RuleReader reader(rule, "passes");
+    EntryReader reader(rule, "passes", {"when"});
     const Node* sources = reader.node("sources");
     reader.finish();
     if (sources == nullptr) throw UserError(rule.where() + ": passes: names no sources");
@@ -443,7 +409,7 @@ CollectiveKernel KernelLibraries::custom_collective(const std::string& name,
   const RuleSection rules(section, kDomain);
   for (const RuleSection::Rule& rule : rules.rules()) {
     CollectiveKernel kernel;
-    RuleReader reader(rule.node, "collectives");
+    EntryReader reader(rule.node, "collectives", {"when"});
     reader.text("table", kernel.table);
     reader.flag("shots_by_size", kernel.shots_by_size);
     reader.finish();

@@ -4,71 +4,55 @@
 
 #include "hw/spec/shared/catalog.hpp"
 #include "model/base/errors.hpp"
-#include "model/config/node_text.hpp"
+#include "model/config/entry_reader.hpp"
 
 namespace foretell {
 namespace {
 
-constexpr std::int64_t kMaxCount = 1'000'000'000;
-
-std::vector<std::string> words_of(const Node& entry, const char* key) {
-  std::vector<std::string> words = item_texts(entry.required(key, ""), key);
-  if (words.empty()) throw UserError(entry.where() + ": " + key + ": is a list of one or more");
-  return words;
-}
-
-std::int64_t count_or_none(const Node& entry, const char* key) {
-  const Node* found = entry.find(key);
-  return found == nullptr ? 0 : found->as_integer(key, 1, kMaxCount);
-}
-
-bool yes_unless_no(const Node& entry, const char* key) {
-  const Node* found = entry.find(key);
-  if (found == nullptr) return true;
-  const std::string text = found->as_text(key);
-  if (text != "yes" && text != "no") {
-    throw UserError(found->where() + ": " + key + ": must be yes or no, not '" + text + "'");
-  }
-  return text == "yes";
-}
-
 LayerTypeChoice read_type_choice(const Node& node) {
-  node.only_keys({"compute", "weights", "type", "tables"}, "types");
-  return {node.required("compute", "types").as_text("compute"),
-          node.required("weights", "types").as_text("weights"),
-          node.required("type", "types").as_text("type"), words_of(node, "tables")};
+  LayerTypeChoice choice;
+  EntryReader reader(node, "types");
+  reader.require({"compute", "weights", "type", "tables"});
+  reader.text("compute", choice.compute);
+  reader.text("weights", choice.weights);
+  reader.text("type", choice.type);
+  reader.texts("tables", choice.tables);
+  reader.finish();
+  return choice;
 }
 
 }  // namespace
 
 LayerKernelChoice::LayerKernelChoice() {
   const Node root = load_document(hw_folder() / "kernels" / "layers" / "choice.yaml");
-  root.only_keys({"source", "stands_in", "types", "operations"}, "");
-  stands_in_ = words_of(root, "stands_in");
+  EntryReader reader(root, "", {"source"});
+  reader.require({"stands_in", "types", "operations"});
+  reader.texts("stands_in", stands_in_);
   Problems problems;
-  for (const Node& node : root.required("types", "").items) {
+  for (const Node& node : reader.items("types")) {
     problems.collect([&] { types_.push_back(read_type_choice(node)); });
   }
-  for (const Node& node : root.required("operations", "").items) {
+  for (const Node& node : reader.items("operations")) {
     problems.collect([&] { read_operation(node); });
   }
+  problems.collect([&] { reader.finish(); });
   problems.throw_if_any();
 }
 
 void LayerKernelChoice::read_operation(const Node& node) {
-  node.only_keys({"operation", "library", "tables_of", "kernels", "most_tokens", "sms", "exchanged",
-                  "spread", "why", "source"},
-                 "operations");
   LayerOperationChoice choice;
-  choice.operation = node.required("operation", "operations").as_text("operation");
-  choice.library = node.required("library", "operations").as_text("library");
-  const Node* const tables = node.find("tables_of");
-  choice.tables_of = tables == nullptr ? choice.library : tables->as_text("tables_of");
-  choice.kernels = words_of(node, "kernels");
-  choice.most_tokens = count_or_none(node, "most_tokens");
-  choice.sms = count_or_none(node, "sms");
-  choice.exchanged = yes_unless_no(node, "exchanged");
-  choice.spread = yes_unless_no(node, "spread");
+  EntryReader reader(node, "operations", {"why", "source"});
+  reader.require({"operation", "library", "kernels"});
+  reader.text("operation", choice.operation);
+  reader.text("library", choice.library);
+  choice.tables_of = choice.library;
+  reader.text("tables_of", choice.tables_of);
+  reader.texts("kernels", choice.kernels);
+  reader.whole("most_tokens", choice.most_tokens, 1);
+  reader.whole("sms", choice.sms, 1);
+  reader.flag("exchanged", choice.exchanged);
+  reader.flag("spread", choice.spread);
+  reader.finish();
   const bool known =
       std::find(stands_in_.begin(), stands_in_.end(), choice.library) != stands_in_.end();
   if (!known) {

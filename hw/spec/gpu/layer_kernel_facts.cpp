@@ -4,50 +4,31 @@
 #include <utility>
 
 #include "hw/spec/shared/catalog.hpp"
-#include "hw/spec/shared/kernel_rules.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
-#include "model/config/document.hpp"
-#include "model/config/node_number.hpp"
+#include "model/config/entry_reader.hpp"
 #include "model/config/node_text.hpp"
-#include "model/config/unit_text.hpp"
 
 namespace foretell {
 namespace {
 
-bool yes_or(const Node& entry, const char* key, bool otherwise) {
-  const Node* found = entry.find(key);
-  if (found == nullptr) return otherwise;
-  if (found->text == "yes" || found->text == "true") return true;
-  if (found->text == "no" || found->text == "false") return false;
-  throw UserError(found->where() + ": " + key + ": '" + found->text + "' is neither yes nor no");
-}
-
 LayerType read_type(const Node& node) {
-  node.only_keys(
-      {"name", "rate", "other_rate", "activation_bytes", "weight_bytes", "why", "source"}, "types");
   LayerType type;
-  type.name = node.required("name", "types").as_text("name");
-  type.rate = node.required("rate", "types").as_text("rate");
-  if (const Node* other = node.find("other_rate")) type.other_rate = other->as_text("other_rate");
-  type.activation_bytes = required_number(node, "activation_bytes");
-  type.weight_bytes = required_number(node, "weight_bytes");
+  EntryReader reader(node, "types", {"why", "source"});
+  reader.require({"name", "rate", "activation_bytes", "weight_bytes"});
+  reader.text("name", type.name);
+  reader.text("rate", type.rate);
+  reader.text("other_rate", type.other_rate);
+  reader.number("activation_bytes", type.activation_bytes);
+  reader.number("weight_bytes", type.weight_bytes);
+  reader.finish();
   return type;
 }
 
 // One entry for each architecture that it names: a word or a list of them; else one for all.
 std::vector<std::string> architectures_of(const Node& node) {
   const Node* chips = node.find("architecture");
-  if (chips == nullptr) return {""};
-  if (chips->items.empty()) return {chips->as_text("architecture")};
-  return item_texts(*chips, "architecture");
-}
-
-std::vector<std::string> texts_of(const Node* list) {
-  std::vector<std::string> texts;
-  if (list == nullptr) return texts;
-  for (const Node& item : list->items) texts.push_back(item.text);
-  return texts;
+  return chips == nullptr ? std::vector<std::string>{""} : texts_at(*chips, "architecture");
 }
 
 bool names(const std::vector<std::string>& list, const std::string& text) {
@@ -71,28 +52,25 @@ LayerTile read_tile(const Node& node) {
 }
 
 UntunedTile read_untuned_tile(const Node& node) {
-  node.only_keys({"up_to", "tile"}, "untuned");
   UntunedTile untuned;
+  EntryReader reader(node, "untuned", {"tile"});
+  const Node* tokens = reader.node("up_to");
+  untuned.up_to_experts = tokens != nullptr && tokens->text == "experts";
+  if (!untuned.up_to_experts) reader.number("up_to", untuned.most_tokens);
+  reader.finish();
   untuned.tile = read_tile(node.required("tile", "untuned"));
-  if (const Node* tokens = node.find("up_to")) {
-    untuned.up_to_experts = tokens->text == "experts";
-    if (!untuned.up_to_experts) untuned.most_tokens = number_at(*tokens, "up_to");
-  }
   return untuned;
 }
 
 }  // namespace
 
 LayerKernelFacts LayerKernelLibrary::read_facts(const Node& node) const {
-  RuleReader reader(node, "libraries", {"kernels", "architecture", "why", "source"});
   LayerKernelFacts facts;
-  facts.kernels = node.required("kernels", "libraries").as_text("kernels");
-  if (const Node* tiles = reader.node("tiles")) {
-    for (const Node& tile : tiles->items) facts.tiles.push_back(read_tile(tile));
-  }
-  if (const Node* tiles = reader.node("untuned")) {
-    for (const Node& tile : tiles->items) facts.untuned.push_back(read_untuned_tile(tile));
-  }
+  EntryReader reader(node, "libraries", {"architecture", "why", "source"});
+  reader.require({"kernels"});
+  reader.text("kernels", facts.kernels);
+  for (const Node& tile : reader.items("tiles")) facts.tiles.push_back(read_tile(tile));
+  for (const Node& tile : reader.items("untuned")) facts.untuned.push_back(read_untuned_tile(tile));
   reader.number("tile_of_rows", facts.tile_of_rows);
   if (const Node* stored = reader.node("type")) facts.type = type(stored->as_text("type"));
   reader.number("stage_bytes", facts.stage_bytes);
@@ -126,15 +104,9 @@ LayerKernelFacts LayerKernelLibrary::read_facts(const Node& node) const {
   reader.number("head_tile", facts.head_tile);
   reader.number("wire_bytes", facts.wire_bytes);
   reader.number("gpus_per_node", facts.gpus_per_node);
-  if (const Node* rate = reader.node("network_rate")) {
-    facts.network_rate =
-        BytesPerSecond(quantity_at(*rate, "network_rate", dimension_of<BytesPerSecond>::value));
-  }
-  if (const Node* sort = reader.node("sort_per_expert")) {
-    facts.sort_per_expert =
-        Seconds(quantity_at(*sort, "sort_per_expert", dimension_of<Seconds>::value));
-    node.required("sorted_experts", "libraries");
-  }
+  reader.quantity("network_rate", facts.network_rate);
+  reader.quantity("sort_per_expert", facts.sort_per_expert);
+  if (facts.sort_per_expert > Seconds(0)) reader.require({"kernels", "sorted_experts"});
   reader.number("sorted_experts", facts.sorted_experts);
   reader.flag("per_choice", facts.per_choice);
   reader.finish();
@@ -142,22 +114,20 @@ LayerKernelFacts LayerKernelLibrary::read_facts(const Node& node) const {
 }
 
 LayerKernelLibrary::NamedRouting LayerKernelLibrary::read_routing(const Node& node) {
-  node.only_keys({"kernels", "versions", "shapes", "groups", "top_groups", "others_to_first",
-                  "first_only", "why", "source"},
-                 "routing");
-  constexpr long long kMaxGroups = 1 << 16;
+  constexpr std::int64_t kMaxGroups = 1 << 16;
   NamedRouting named;
-  named.kernels = node.required("kernels", "routing").as_text("kernels");
-  named.versions = texts_of(node.find("versions"));
-  named.shapes = texts_of(node.find("shapes"));
   TableRouting& routing = named.routing;
-  if (const Node* groups = node.find("groups")) {
-    routing.groups = groups->as_integer("groups", 1, kMaxGroups);
-    routing.top_groups =
-        node.required("top_groups", "routing").as_integer("top_groups", 1, routing.groups);
-  }
-  routing.others_to_first = yes_or(node, "others_to_first", false);
-  routing.first_only = yes_or(node, "first_only", false);
+  EntryReader reader(node, "routing", {"why", "source"});
+  reader.require({"kernels"});
+  reader.text("kernels", named.kernels);
+  reader.texts("versions", named.versions);
+  reader.texts("shapes", named.shapes);
+  if (node.find("groups") != nullptr) reader.require({"kernels", "top_groups"});
+  reader.whole("groups", routing.groups, 1, kMaxGroups);
+  reader.whole("top_groups", routing.top_groups, 1, routing.groups);
+  reader.flag("others_to_first", routing.others_to_first);
+  reader.flag("first_only", routing.first_only);
+  reader.finish();
   return named;
 }
 
@@ -182,27 +152,37 @@ LayerKernelLibrary::LayerKernelLibrary() {
   }
   for (const Node& node : root.required("ungated", "").items) {
     problems.collect([&] {
-      node.only_keys({"kernels", "shapes", "why", "source"}, "ungated");
-      ungated_.push_back({node.required("kernels", "ungated").as_text("kernels"),
-                          texts_of(&node.required("shapes", "ungated"))});
+      NamedShapes named;
+      EntryReader reader(node, "ungated", {"why", "source"});
+      reader.require({"kernels", "shapes"});
+      reader.text("kernels", named.kernels);
+      reader.texts("shapes", named.shapes);
+      reader.finish();
+      ungated_.push_back(std::move(named));
     });
   }
   for (const Node& node : root.required("launches", "").items) {
     problems.collect([&] {
-      constexpr long long kMostKernels = 100;
-      node.only_keys({"kernels", "architecture", "count", "why", "source"}, "launches");
-      const long long count =
-          node.required("count", "launches").as_integer("count", 1, kMostKernels);
+      NamedLaunches launches;
+      constexpr std::int64_t kMostKernels = 100;
+      EntryReader reader(node, "launches", {"architecture", "why", "source"});
+      reader.require({"kernels", "count"});
+      reader.text("kernels", launches.kernels);
+      reader.whole("count", launches.count, 1, kMostKernels);
+      reader.finish();
       for (std::string& architecture : architectures_of(node)) {
-        launches_.push_back({node.required("kernels", "launches").as_text("kernels"),
-                             std::move(architecture), static_cast<double>(count)});
+        launches.architecture = std::move(architecture);
+        launches_.push_back(launches);
       }
     });
   }
   for (const Node& node : root.required("hosts", "").items) {
     problems.collect([&] {
-      node.only_keys({"architecture", "time", "why", "source"}, "hosts");
-      const double time = required_number(node, "time");
+      double time = 0;
+      EntryReader reader(node, "hosts", {"architecture", "why", "source"});
+      reader.require({"time"});
+      reader.number("time", time);
+      reader.finish();
       if (!(time > 0)) throw UserError(node.where() + ": hosts: time is above 0");
       for (const std::string& architecture : architectures_of(node)) hosts_[architecture] = time;
     });
@@ -252,7 +232,7 @@ double LayerKernelLibrary::launches(const std::string& table,
         return starts_with(table, launches.kernels) &&
                (launches.architecture.empty() || launches.architecture == architecture);
       });
-  return named == launches_.end() ? 0 : named->count;
+  return named == launches_.end() ? 0.0 : named->count;
 }
 
 bool LayerKernelLibrary::has_gate(const std::string& kernels, const std::string& shape) const {

@@ -152,7 +152,7 @@ class LayerKernelLibrary {
   struct NamedLaunches {
     std::string kernels;
     std::string architecture;  // empty: all
-    double count = 0;
+    int count = 0;
   };
 
   static NamedRouting read_routing(const Node& node);

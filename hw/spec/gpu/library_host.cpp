@@ -4,8 +4,8 @@
 
 #include <map>
 
-#include "hw/spec/shared/kernel_rules.hpp"
 #include "model/base/errors.hpp"
+#include "model/config/entry_reader.hpp"
 #include "model/config/unit_text.hpp"
 
 namespace foretell {
@@ -23,7 +23,7 @@ std::map<std::string, double> read_longer(const Node& longer) {
                     ": host.longer: names no operator; write how many times as long the host takes "
                     "for it, as {Conv: 3.8}");
   }
-  RuleReader reader(longer, "longer");
+  EntryReader reader(longer, "longer");
   for (const MapEntry& entry : longer.entries) {
     double& ratio = ratios[entry.key];
     reader.number(entry.key.c_str(), ratio);
@@ -60,7 +60,7 @@ void read_host_of_library(const Node& host, KernelLibrary& library) {
   std::string per_call;
   std::string per_sample;
   std::string per_prompt_layer;
-  RuleReader reader(host, "host");
+  EntryReader reader(host, "host");
   reader.text("per_launch", per_launch);
   reader.text("per_call", per_call);
   reader.text("per_sample", per_sample);
@@ -72,9 +72,8 @@ void read_host_of_library(const Node& host, KernelLibrary& library) {
   if (per_launch.empty() && per_call.empty() && per_sample.empty() && per_prompt_layer.empty()) {
     throw UserError(
         host.where() +
-        ": host: says no time; write how long the host takes for a "
-        "kernel, as per_launch: 9 us, for a call, for a token of a sequence or for a layer of a "
-        "prompt");
+        ": host: says no time; write how long the host takes for a kernel, as per_launch: 9 us, "
+        "for a call, for a token of a sequence or for a layer of a prompt");
   }
   if (!per_launch.empty()) library.per_launch = read_host_time(host, "host.per_launch", per_launch);
   if (!per_call.empty()) library.per_call = read_host_time(host, "host.per_call", per_call);

@@ -86,9 +86,7 @@ void require_group_size(const NeuronSystemSpec& system, int ranks, const std::st
       on_several ? fmt::format("; {} has as many cores",
                                fmt::format("{}-x{}", system.instance_name(), ranks / own))
                  : "",
-      could ? fmt::format("; for a chip that can, --set "
-                          "device.collective.group_sizes='{}'",
-                          ranks)
+      could ? fmt::format("; for a chip that can, --set device.collective.group_sizes='{}'", ranks)
             : ""));
 }
 

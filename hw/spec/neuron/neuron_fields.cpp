@@ -133,9 +133,8 @@ void fields(FieldList& list, SchedulingSpec& spec) {
                       "larger tiles it holds as many.");
   list.optional_text(
       "operator_loops_until", spec.operator_loops_until, {},
-      "Up to and including this release of the compiler, operators of a prompt whose "
-      "hidden values do not fit SBUF are loops of their own: results pass through "
-      "HBM.");
+      "Up to and including this release of the compiler, operators of a prompt whose hidden values "
+      "do not fit SBUF are loops of their own: results pass through HBM.");
 }
 
 void fields(FieldList& list, NeuronCoreSpec& spec) {

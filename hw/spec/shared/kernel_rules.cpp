@@ -15,8 +15,6 @@
 namespace foretell {
 namespace {
 
-constexpr long long kMaxWhole = 1'000'000'000;
-
 [[noreturn]] void refuse(const Node& node, std::string_view path, const std::string& message) {
   throw UserError(fmt::format("{}: {}: {}", node.where(), path, message));
 }
@@ -153,77 +151,6 @@ RuleSection::RuleSection(const Node* section, const RuleDomain& domain) {
     problems.collect([&] { rules_.push_back({RuleConditions::read(node, domain), node}); });
   }
   problems.throw_if_any();
-}
-
-const Node* RuleReader::node(const char* key) {
-  known_.emplace_back(key);
-  return rule_.find(key);
-}
-
-void RuleReader::number(const char* key, double& value) {
-  const Node* found = node(key);
-  if (found == nullptr) return;
-  value = number_at(*found, at(key));
-  if (value < 0) refuse(*found, at(key), "is below 0");
-}
-
-void RuleReader::numbers(const char* key, std::vector<double>& values) {
-  const Node* found = node(key);
-  if (found == nullptr) return;
-  values.clear();
-  for (const Node& item : found->items) {
-    const double value = number_at(item, at(key));
-    if (!(value > (values.empty() ? 0 : values.back()))) {
-      refuse(item, at(key), "is not above the one before it");
-    }
-    values.push_back(value);
-  }
-  if (values.empty()) refuse(*found, at(key), "is no list of numbers such as [64, 128, 256]");
-}
-
-void RuleReader::whole(const char* key, std::int64_t& value) {
-  if (const Node* found = node(key)) value = found->as_integer(at(key), 0, kMaxWhole);
-}
-
-void RuleReader::whole(const char* key, int& value) {
-  if (const Node* found = node(key)) {
-    value = static_cast<int>(found->as_integer(at(key), 0, kMaxWhole));
-  }
-}
-
-void RuleReader::flag(const char* key, bool& value) {
-  const Node* found = node(key);
-  if (found == nullptr) return;
-  const std::string& text = found->as_text(at(key));
-  if (text != "yes" && text != "no") {
-    refuse(*found, at(key), "'" + text + "' is not allowed; write yes or no");
-  }
-  value = text == "yes";
-}
-
-void RuleReader::text(const char* key, std::string& value) {
-  if (const Node* found = node(key)) value = found->as_text(at(key));
-}
-
-void RuleReader::word(const char* key, const std::vector<std::pair<const char*, int>>& words,
-                      int& value) {
-  const Node* found = node(key);
-  if (found == nullptr) return;
-  const std::string& text = found->as_text(at(key));
-  std::vector<std::string> names;
-  for (const auto& [name, meaning] : words) {
-    if (text == name) {
-      value = meaning;
-      return;
-    }
-    names.emplace_back(name);
-  }
-  refuse(*found, at(key), unknown_name(key, text, names).what());
-}
-
-void RuleReader::finish() {
-  std::sort(known_.begin(), known_.end());
-  rule_.only_keys(known_, path_);
 }
 
 }  // namespace foretell

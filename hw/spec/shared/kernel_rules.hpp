@@ -63,33 +63,6 @@ class RuleConditions {
 // count as numbers: "0.5.10" is newer than "0.5.9".
 int compare_releases(std::string_view a, std::string_view b);
 
-// Reads the values of one rule into variables; what the rule does not state stays as it is.
-class RuleReader {
- public:
-  // `known`: keys that others read.
-  RuleReader(const Node& rule, std::string path, std::vector<std::string> known = {"when"})
-      : rule_(rule), path_(std::move(path)), known_(std::move(known)) {}
-
-  void number(const char* key, double& value);                 // above or equal to 0
-  void numbers(const char* key, std::vector<double>& values);  // a list, ascending, above 0
-  void whole(const char* key, int& value);
-  void whole(const char* key, std::int64_t& value);
-  void flag(const char* key, bool& value);  // yes, no
-  void text(const char* key, std::string& value);
-  void word(const char* key, const std::vector<std::pair<const char*, int>>& words, int& value);
-  const Node* node(const char* key);  // for a reader of its own; null when it is not there
-
-  // UserError for keys that were not read.
-  void finish();
-
- private:
-  std::string at(const char* key) const { return path_ + "." + key; }
-
-  const Node& rule_;
-  std::string path_;
-  std::vector<std::string> known_;
-};
-
 // The rules of one section of a file.
 class RuleSection {
  public:

@@ -68,20 +68,16 @@ Seconds refresh_time(const MemoryTimings& timings, double gigabits) {
   return Seconds(known.back().second * kNanosecond);
 }
 
-std::vector<std::string> memory_standards() { return ids_in(hw_folder() / kMemories); }
-
 MemoryTimings load_memory_timings(const std::string& standard, const std::string& key) {
   const std::filesystem::path hw = hw_folder();
-  const std::vector<std::string> known = memory_standards();
+  const std::vector<std::string> known = ids_in(hw / kMemories);
   const bool file = is_file_name(standard);
   if (!file && std::find(known.begin(), known.end(), standard) == known.end()) {
-    throw UserError(
-        fmt::format("{}: {}; timings are there for {}, or name a file like "
-                    "hw/memories/{}.yaml",
-                    key,
-                    standard.empty() ? "not stated, and the bank model needs the timings of one"
-                                     : fmt::format("'{}' is no standard with timings", standard),
-                    fmt::join(known, ", "), known.front()));
+    throw UserError(fmt::format(
+        "{}: {}; timings are there for {}, or name a file like hw/memories/{}.yaml", key,
+        standard.empty() ? "not stated, and the bank model needs the timings of one"
+                         : fmt::format("'{}' is no standard with timings", standard),
+        fmt::join(known, ", "), known.front()));
   }
   const std::filesystem::path path = file_of(hw / kMemories, standard);
   const Node root = load_document(path, path.string());

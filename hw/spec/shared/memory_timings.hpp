@@ -36,8 +36,6 @@ void fields(FieldList& list, MemoryTimings& timings);
 // straight line; beyond them the nearest one.
 Seconds refresh_time(const MemoryTimings& timings, double gigabits);
 
-// Standards with a file.
-std::vector<std::string> memory_standards();
 // By id or by the name of a file. UserError that names `key` and what is allowed.
 MemoryTimings load_memory_timings(const std::string& standard, const std::string& key);
 

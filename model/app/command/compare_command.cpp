@@ -129,8 +129,7 @@ void add_compare_command(CLI::App& app, Session& session) {
       "  foretell compare --on h100-sxm-x8,h200-sxm-x8 --workload Llama-3.1-70B --dtype fp8,bf16 "
       "--tp 8 --input-len 1024 --output-len 256 --concurrency 16,64\n"
       "With a load (--concurrency, --rate, --trace or --offline) services are compared, as "
-      "`foretell "
-      "serve` predicts them.");
+      "`foretell serve` predicts them.");
   add_request_options(*command, options->request, true);
   add_format_option(*command, options->output);
   add_store_option(*command, options->output);

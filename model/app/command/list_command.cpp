@@ -58,14 +58,6 @@ Table list_systems() {
   return table;
 }
 
-std::vector<std::string> device_names() {
-  std::vector<std::string> names;
-  for (const DeviceFamily* family : device_families()) {
-    for (std::string& name : family->devices()) names.push_back(std::move(name));
-  }
-  return names;
-}
-
 Table name_table(const char* title, const std::vector<std::string>& names) {
   Table table;
   table.columns = {{title}};
@@ -197,7 +189,7 @@ struct Listed {
 
 constexpr Listed kLists[] = {
     {"systems", "what --on takes, with devices, memory and prices", list_systems},
-    {"devices", "of which systems are made", [] { return name_table("device", device_names()); }},
+    {"devices", "of which systems are made", [] { return name_table("device", all_devices()); }},
     {"workloads", "what --workload takes, besides files", list_workloads},
     {"architectures",
      "model_type of a config.json that can be read, with the file that describes it",

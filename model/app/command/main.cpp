@@ -38,8 +38,7 @@ void hand_over(char** argv) {
 [[noreturn]] void end_without_memory() {
   constexpr std::string_view kMessage =
       "foretell: not enough memory; raise the limit (`ulimit -v`), use fewer processes (--jobs 1), "
-      "or "
-      "ask for a smaller workload\n";
+      "or ask for a smaller workload\n";
   const ssize_t written = write(STDERR_FILENO, kMessage.data(), kMessage.size());
   _exit(written < 0 ? foretell::kOurMistake : foretell::kUserMistake);
 }

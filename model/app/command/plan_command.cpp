@@ -241,14 +241,12 @@ void add_plan_command(CLI::App& app, Session& session) {
   command->footer(
       "Searches systems, data types, engines, tensor parallelism, pipeline stages, experts and "
       "attention on ranks of their own, limits of the batch, separate workers and the number of "
-      "instances. Memory and "
-      "single steps rule out what cannot be cheaper; every decision is a simulation of the "
-      "service. What is stated of these (--tp, --dp, --attention-dp, --prefill with --decode, …) "
-      "is "
-      "not searched; with --usd-per-kwh costs have energy in them.\n"
+      "instances. Memory and single steps rule out what cannot be cheaper; every decision is a "
+      "simulation of the service. What is stated of these (--tp, --dp, --attention-dp, --prefill "
+      "with --decode, …) is not searched; with --usd-per-kwh costs have energy in them.\n"
       "Examples:\n"
-      "  foretell plan --workload Llama-3.1-70B --rate 10 --input-len 1024 --output-len 256 "
-      "--slo 'ttft.p99<=1s,tpot.p99<=40ms'\n"
+      "  foretell plan --workload Llama-3.1-70B --rate 10 --input-len 1024 --output-len 256 --slo "
+      "'ttft.p99<=1s,tpot.p99<=40ms'\n"
       "  foretell plan --workload Llama-3.1-8B --concurrency 200 --input-len 512 --output-len 128 "
       "--slo 'tpot.mean<=30ms' --on g6.xlarge,g6e.xlarge,inf2.xlarge");
   add_plan_options(*command, *options);

@@ -48,8 +48,7 @@ std::vector<std::string> energy_columns(const TableLayout& layout) {
   if (layout.kind == TableKind::kPower || layout.kind == TableKind::kEnergyRuns) return {};
   if (layout.kind != TableKind::kModels && layout.kind != TableKind::kServing) {
     throw UserError(
-        "--energy: adds columns to tables of models and of services; this is one of "
-        "kind " +
+        "--energy: adds columns to tables of models and of services; this is one of kind " +
         layout.name + ": leave it out");
   }
   std::vector<std::string> columns;

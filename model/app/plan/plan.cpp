@@ -95,8 +95,7 @@ std::vector<std::string> candidate_systems(const PlanRequest& request) {
       throw UserError(
           fmt::format("{}: has no price in hw/systems, and a plan is judged by cost; give one with "
                       "--set 'system.price.on_demand=… USD/h', or name an instance that has one "
-                      "(`foretell list "
-                      "systems`)",
+                      "(`foretell list systems`)",
                       system));
     }
     if (std::find(systems.begin(), systems.end(), system) == systems.end()) {
@@ -116,8 +115,7 @@ void check_plan(const PlanRequest& request) {
   check_served_images(service.machine, model);
   if (service.offline > 0) {
     throw UserError(
-        "--offline: a plan needs requests over time; give --rate, --concurrency or "
-        "--trace");
+        "--offline: a plan needs requests over time; give --rate, --concurrency or --trace");
   }
   check_stated_workers(request);
   check_energy_price(service.machine);
@@ -144,8 +142,7 @@ void check_plan(const PlanRequest& request) {
   }
   if (service.slo.empty()) {
     throw UserError(
-        "no promise; say what the service has to keep, as in --slo "
-        "'ttft.p99<=1s,tpot.p99<=40ms'");
+        "no promise; say what the service has to keep, as in --slo 'ttft.p99<=1s,tpot.p99<=40ms'");
   }
   parse_promises(service.slo);
   for (const std::string& dtype : request.dtypes) find_precision(dtype);

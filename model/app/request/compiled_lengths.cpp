@@ -23,9 +23,8 @@ std::vector<std::int64_t> buckets_within(std::string_view what, std::string_view
   std::vector<std::int64_t> buckets = parse_buckets(what, list);
   if (buckets.back() > context) {
     throw UserError(
-        fmt::format("{}: {} is beyond the longest context, {}; lower it, or raise "
-                    "--context",
-                    what, buckets.back(), context));
+        fmt::format("{}: {} is beyond the longest context, {}; lower it, or raise --context", what,
+                    buckets.back(), context));
   }
   return buckets;
 }

@@ -18,14 +18,6 @@ constexpr std::size_t kMaxKeptSystems = 1000;
 
 struct KeptFamilies : KeptValues<const DeviceFamily*, kMaxKeptSystems> {};
 
-std::vector<std::string> all_devices() {
-  std::vector<std::string> names;
-  for (const DeviceFamily* family : device_families()) {
-    for (std::string& name : family->devices()) names.push_back(std::move(name));
-  }
-  return names;
-}
-
 // "'inferentia2' is a device …" for a name of one, else "".
 std::string message_of_device(const std::string& name) {
   for (const DeviceFamily* family : device_families()) {
@@ -45,6 +37,14 @@ std::string message_of_device(const std::string& name) {
 }
 
 }  // namespace
+
+std::vector<std::string> all_devices() {
+  std::vector<std::string> names;
+  for (const DeviceFamily* family : device_families()) {
+    for (std::string& name : family->devices()) names.push_back(std::move(name));
+  }
+  return names;
+}
 
 std::unique_ptr<ResolvedDevice> DeviceFamily::resolve(const Request& request) const {
   check_request(request);

@@ -100,6 +100,8 @@ const std::vector<const DeviceFamily*>& device_families();
 // Before any request, from one thread; `family` has to outlive all requests.
 void add_device_family(const DeviceFamily& family);
 
+// The devices of all families.
+std::vector<std::string> all_devices();
 // Null when no family has the system.
 const DeviceFamily* find_family(const std::string& system);
 // The family that has the system. UserError with the nearest name of all families.

@@ -448,6 +448,7 @@ GpuRequest resolve_gpu(const Request& request) {
   if (resolved.request.launch == "stream") resolved.launch = LaunchKind::kStream;
   const std::string measured = measured_board(resolved, library);
   resolved.less_power = request.clock != kSustained && has_less_power(resolved, measured);
+  resolved.exact = resolved.request.exact;
   resolved.sustained_clock = resolved.request.clock == kSustained;
   if (!resolved.sustained_clock && measured == device.id)
     take_limit_of_board(resolved.request, published_device(device), resolved.system.spec.device);
@@ -463,15 +464,7 @@ GpuRequest resolve_gpu(const Request& request) {
 }
 
 GpuCall call_of(const GpuRequest& resolved, const Graph& graph, const GpuFactors& factors) {
-  GpuCall call{graph, resolved.precision, resolved.system.spec, factors};
-  call.launch = resolved.launch;
-  call.sustained_clock = resolved.sustained_clock;
-  call.rotated_copies = resolved.rotated_copies;
-  call.heads_share_keys = resolved.heads_share_keys;
-  call.chunks_share_keys = resolved.chunks_share_keys;
-  call.fusion = resolved.fusion;
-  call.exact = resolved.request.exact;
-  return call;
+  return {resolved, graph, resolved.precision, resolved.system.spec, factors};
 }
 
 ClockLimits clock_limits_of(const GpuRequest& resolved) {

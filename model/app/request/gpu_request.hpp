@@ -13,18 +13,12 @@
 
 namespace foretell {
 
-struct GpuRequest : ResolvedWorkload {
-  LoadedGpuSystem system;  // overrides applied
-  LaunchKind launch = LaunchKind::kGraph;
-  int rotated_copies = 1;
-  bool sustained_clock = false;
+struct GpuRequest : ResolvedWorkload, GpuCallSettings {
+  LoadedGpuSystem system;                // overrides applied
   bool less_power = false;               // than the board that its kernels were measured on
   double clock_share = 1;                // of the boost clock, at most
   Watts power_limit;                     // of a board; 0: that of the board
   double voltage = 1;                    // most that is supplied, of that at the full clock
-  bool heads_share_keys = true;          // in kernels for tokens, by release
-  bool chunks_share_keys = true;         // … where keys are seen in chunks
-  FusionRules fusion;                    // of the library
   Seconds host_call;                     // of its host, for a forward pass beside the kernels
   Seconds host_prompt;                   // … for a prompt
   Seconds host_sample;                   // … for the tokens of a step that it chooses

@@ -37,7 +37,8 @@ TEST(GpuSpeed, PrefillAndDecodeOfALayerOfALargeModelTakeATenthOfASecondEach) {
   const GpuFactors factors = factors_of(resolved);
   const auto run = [&](Phase phase, std::int64_t tokens, std::int64_t kv_len) {
     const Graph graph = build_gpu_generation_graph(resolved, phase, tokens, kv_len, 4);
-    return run_gpu_call({graph, resolved.precision, resolved.system.spec, factors}).metrics.call;
+    return run_gpu_call({{}, graph, resolved.precision, resolved.system.spec, factors})
+        .metrics.call;
   };
   EXPECT_LT(seconds_of([&] { run(Phase::kPrefill, 2048, 2048); }), 0.1);
   EXPECT_LT(seconds_of([&] { run(Phase::kDecode, 1, 2049); }), 0.1);

@@ -82,8 +82,7 @@ void mix_times_of_tokens(const std::vector<CountedCall>& calls, CallFigures& mix
   }
 }
 
-}  // namespace
-
+// The time of a call: that of the record, or its outcomes where it has some.
 Distribution call_distribution(const RunRecord& record) {
   const RunSummary& summary = record.summary;
   if (!summary.distribution) return Distribution::certain(summary.call_s);
@@ -92,6 +91,8 @@ Distribution call_distribution(const RunRecord& record) {
     points.push_back({outcome.call_s, outcome.probability});
   return Distribution(std::move(points));
 }
+
+}  // namespace
 
 void mix_summaries(const std::vector<WeightedRecord>& records, RunRecord& mixed) {
   FORETELL_CHECK(!records.empty(), "calls to mix");

@@ -14,9 +14,6 @@ struct WeightedRecord {
   const RunRecord* record = nullptr;
 };
 
-// The time of a call: that of the record, or its outcomes where it has some.
-Distribution call_distribution(const RunRecord& record);
-
 // Sets the summary of `mixed` to that of calls of which each is like one of the records with its
 // probability: times become expected values, with their percentiles; throughput is the expected
 // work over the expected time; memory is that of the record with most. A client waits for the calls

@@ -109,8 +109,7 @@ class Calculator {
     const std::optional<AnyQuantity> unit = find_unit(node.unit);
     if (!unit) {
       throw UserError(
-          fmt::format("'{}': no such unit '{}'; for example 820 GB/s, 24 MiB, 5 ms, "
-                      "0.76 USD/h",
+          fmt::format("'{}': no such unit '{}'; for example 820 GB/s, 24 MiB, 5 ms, 0.76 USD/h",
                       text_, node.unit));
     }
     return number(value->value * unit->value, unit->dimension);

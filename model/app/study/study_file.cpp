@@ -274,8 +274,7 @@ Study parse_study(const std::string& text, const std::string& shown_as) {
   const Node root = parse_document(text, shown_as);
   if (!root.is_map()) {
     throw UserError(shown_as +
-                    ": is no study; it begins with `study: NAME` and has `base:` and "
-                    "`vary:`");
+                    ": is no study; it begins with `study: NAME` and has `base:` and `vary:`");
   }
   Study study = StudyReader(root).read();
   study.text = text;

@@ -212,7 +212,7 @@ AttentionBlockPredictor::Parts AttentionBlockPredictor::parts(const AttentionBlo
   const Graph graph = attention_block_graph(model, row, precision, facts_, architecture);
   GpuFactors alone = gpu.factors;
   alone.take_kernels_alone();
-  const GpuCallResult result = run_gpu_call({graph, precision, gpu.system, alone});
+  const GpuCallResult result = run_gpu_call({{}, graph, precision, gpu.system, alone});
   Parts parts;
   parts.interval80 = chain_interval80(result.parts, gpu.factors.common().kernel_correlation);
   parts.note = join(result.notes, "; ");

@@ -100,6 +100,14 @@ std::vector<std::string> or_unstated(const std::vector<std::string>& values) {
   return values.empty() ? std::vector<std::string>{""} : values;
 }
 
+Request row_defaults(const RequestOptions& options) {
+  Request request;
+  request.set = options.set;
+  request.factors = options.factors;
+  request.exact = is_set(options, kExact);
+  return request;
+}
+
 }  // namespace
 
 void add_dimension_option(CLI::App& command, std::vector<std::string>& dimensions) {
@@ -168,14 +176,6 @@ void add_model_options(CLI::App& command, RequestOptions& options) {
 
 void check_trace_file(const std::string& path) {
   if (!path.empty()) const OutputFile probe(path);  // as it was when this is done
-}
-
-Request row_defaults(const RequestOptions& options) {
-  Request request;
-  request.set = options.set;
-  request.factors = options.factors;
-  request.exact = is_set(options, kExact);
-  return request;
 }
 
 Request stated_request(const RequestOptions& options) {

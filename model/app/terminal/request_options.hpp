@@ -52,9 +52,7 @@ std::vector<Request> requests(const RequestOptions& options);
 // Creates the file, so that a path that cannot be written is found before the work.
 void check_trace_file(const std::string& path);
 
-// The request that every row of a table starts from.
-Request row_defaults(const RequestOptions& options);
-// The same with the fields that are stated, none of which has several values, and the seed.
+// A request with the fields that are stated, none of which has several values, and the seed.
 Request stated_request(const RequestOptions& options);
 
 // --seed N.

@@ -34,7 +34,7 @@ Graph normed(bool keeps, const std::string& precision) {
 std::vector<MappedOp> map_kept(const Graph& graph, const std::string& precision, bool groups) {
   const GpuSystemSpec spec = GpuCatalog().load("h100-sxm").spec;
   const GpuFactors facts(spec.device, "none");
-  GpuMapping mapping{graph, find_precision(precision), spec, facts};
+  GpuMapping mapping{{}, graph, find_precision(precision), spec, facts};
   mapping.fusion.groups = groups;
   return map_to_gpu(mapping);
 }

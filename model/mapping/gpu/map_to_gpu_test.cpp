@@ -21,7 +21,7 @@ std::vector<MappedOp> map(const Graph& graph, const std::string& precision,
                           const std::string& factors = "none") {
   const GpuSystemSpec spec = GpuCatalog().load(system).spec;
   const GpuFactors facts(spec.device, factors);
-  return map_to_gpu({graph, find_precision(precision), spec, facts});
+  return map_to_gpu({{}, graph, find_precision(precision), spec, facts});
 }
 
 std::vector<std::string> kernels_of(const std::vector<MappedOp>& ops) {
@@ -144,7 +144,7 @@ TEST(MapToGpu, ScoresOfAWalkingIndexerSayWhatBoundsThem) {
   const Graph graph = w.finish(choice, "bf16");
   const GpuSystemSpec spec = GpuCatalog().load("h200-sxm").spec;
   const GpuFactors facts(spec.device, "", {}, "sglang");
-  const MappedOp op = map_to_gpu({graph, find_precision("bf16"), spec, facts}).front();
+  const MappedOp op = map_to_gpu({{}, graph, find_precision("bf16"), spec, facts}).front();
   ASSERT_EQ(op.program.kernels.size(), 2);
   EXPECT_EQ(op.intervals80.size(), 2) << "one for each kernel";
   const Grid& scores = op.program.kernels.front();

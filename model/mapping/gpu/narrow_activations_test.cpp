@@ -37,7 +37,7 @@ struct Quantised {
     const GpuSystemSpec spec = GpuCatalog().load(gpu).spec;
     const GpuFactors facts(spec.device, "none");
     Bytes sum;
-    for (const MappedOp& op : map_to_gpu({graph, policy, spec, facts})) sum += op.dram();
+    for (const MappedOp& op : map_to_gpu({{}, graph, policy, spec, facts})) sum += op.dram();
     return sum;
   }
 

@@ -26,7 +26,7 @@ Attributes grouped(std::int64_t groups) {
 std::vector<MappedOp> mapped(const Graph& graph, const std::string& precision = "bf16") {
   const GpuSystemSpec spec = GpuCatalog().load("h100-sxm").spec;
   const GpuFactors facts(spec.device, "none");
-  return map_to_gpu({graph, find_precision(precision), spec, facts});
+  return map_to_gpu({{}, graph, find_precision(precision), spec, facts});
 }
 
 // x [8, channels, 56, 56] through filters [out, channels / groups, 3, 3].

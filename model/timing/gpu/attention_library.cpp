@@ -8,6 +8,7 @@
 #include "hw/spec/gpu/kernel_library.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
+#include "model/config/entry_reader.hpp"
 #include "model/config/problems.hpp"
 
 namespace foretell {
@@ -49,7 +50,7 @@ const RuleDomain& library_domain() {
 void read_library_rule(const Node& rule, AttentionLibrary& library) {
   using Split = AttentionLibrary::Split;
   using Prepare = AttentionLibrary::Prepare;
-  RuleReader reader(rule, "attention");
+  EntryReader reader(rule, "attention", {"when"});
   reader.text("tiles", library.tiles);
   reader.flag("paired", library.paired);
   reader.flag("encoder_overlaps", library.encoder_overlaps);
@@ -58,22 +59,18 @@ void read_library_rule(const Node& rule, AttentionLibrary& library) {
   reader.flag("one_stage", library.one_stage);
   reader.flag("longest_first", library.longest_first);
   reader.flag("packs_queries", library.packs_queries);
-  int split = static_cast<int>(library.split);
   reader.word("split",
-              {{"fastest", static_cast<int>(Split::kFastest)},
-               {"square_root", static_cast<int>(Split::kSquareRoot)},
-               {"fewest_parts", static_cast<int>(Split::kMinParts)},
-               {"even_work", static_cast<int>(Split::kEvenWork)},
-               {"one_wave", static_cast<int>(Split::kOneWave)}},
-              split);
-  library.split = static_cast<Split>(split);
-  int prepare = static_cast<int>(library.prepare);
+              {{"fastest", Split::kFastest},
+               {"square_root", Split::kSquareRoot},
+               {"fewest_parts", Split::kMinParts},
+               {"even_work", Split::kEvenWork},
+               {"one_wave", Split::kOneWave}},
+              library.split);
   reader.word("prepare",
-              {{"nothing", static_cast<int>(Prepare::kNone)},
-               {"cache_write", static_cast<int>(Prepare::kCacheWrite)},
-               {"split_and_rotate", static_cast<int>(Prepare::kSplitAndRotate)}},
-              prepare);
-  library.prepare = static_cast<Prepare>(prepare);
+              {{"nothing", Prepare::kNone},
+               {"cache_write", Prepare::kCacheWrite},
+               {"split_and_rotate", Prepare::kSplitAndRotate}},
+              library.prepare);
   reader.text("narrow_cache_like", library.narrow_cache_like);
   reader.number("max_split", library.max_split);
   reader.flag("skips_window", library.skips_window);

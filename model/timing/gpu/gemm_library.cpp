@@ -8,6 +8,7 @@
 #include "hw/spec/gpu/gpu_architecture.hpp"
 #include "hw/spec/gpu/kernel_library.hpp"
 #include "model/base/errors.hpp"
+#include "model/config/entry_reader.hpp"
 
 namespace foretell {
 namespace {
@@ -34,7 +35,7 @@ std::vector<GemmTile> all_tiles(const Node& node) {
   int to = 0;
   int step = 0;
   bool doubled = false;
-  RuleReader rows(node.required("rows", "tiles"), "tiles.rows");
+  EntryReader rows(node.required("rows", "tiles"), "tiles.rows");
   rows.whole("from", from);
   rows.whole("to", to);
   rows.whole("step", step);
@@ -81,7 +82,7 @@ std::vector<GemmLibrary::Dispatch> read_dispatch(const Node& node) {
   std::vector<GemmLibrary::Dispatch> dispatch;
   for (const Node& item : node.items) {
     GemmLibrary::Dispatch entry{kAnyRows, {}};
-    RuleReader reader(item, "dispatch");
+    EntryReader reader(item, "dispatch");
     reader.whole("up_to", entry.up_to);
     if (const Node* tiles = reader.node("tiles")) entry.tiles = read_tiles(*tiles);
     reader.finish();
@@ -95,7 +96,7 @@ std::vector<GemmLibrary::Dispatch> read_dispatch(const Node& node) {
 }
 
 void read_product_rule(const Node& rule, GemmLibrary& library) {
-  RuleReader reader(rule, "products");
+  EntryReader reader(rule, "products", {"when"});
   if (const Node* tiles = reader.node("tiles")) library.tiles = read_tiles(*tiles);
   if (const Node* resident = reader.node("resident")) {
     if (resident->items.size() != library.tiles.size()) {
@@ -133,7 +134,7 @@ struct CollectorRule {
 };
 
 void read_collector_rule(const Node& rule, CollectorRule& state) {
-  RuleReader reader(rule, "collector");
+  EntryReader reader(rule, "collector", {"when"});
   state.copies = 0;
   reader.whole("copies", state.copies);
   reader.whole("fill_l2", state.fill_l2);

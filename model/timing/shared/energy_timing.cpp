@@ -59,13 +59,9 @@ Joules total_energy(const std::vector<EnergyPart>& parts) {
   return sum;
 }
 
-Seconds time_at(Seconds time, double scales, double clock) {
-  return time * (1 - scales + scales / clock);
-}
-
 Watts power_at(const EnergyWork& work, Seconds time, double scales, double clock,
                const DeviceEnergy& energy) {
-  const Seconds longer = time_at(time, scales, clock);
+  const Seconds longer = time * (1 - scales + scales / clock);
   EnergyWork stretched = work;
   stretched.busy = work.busy * (longer / time);
   return total_energy(energy_parts(stretched, longer, clock, energy)) / longer;

@@ -46,7 +46,6 @@ Joules added_energy(const EnergyWork& work, Seconds time, double clock, const De
 // longer as the clock falls.
 Watts power_at(const EnergyWork& work, Seconds time, double scales, double clock,
                const DeviceEnergy& energy);
-Seconds time_at(Seconds time, double scales, double clock);
 
 // A job under a limit of power: it takes `factor` times as long and draws `watts`.
 struct SlowedJob {

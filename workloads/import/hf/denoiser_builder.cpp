@@ -21,8 +21,7 @@ std::int64_t frames_in_tokens(const ModelConfig& config, const Binding& binding)
   if ((frames - 1) % diffusion.frame_scale != 0) {
     const std::int64_t less = (frames - 1) / diffusion.frame_scale * diffusion.frame_scale + 1;
     throw UserError(fmt::format(
-        "{}: --frames must be one more than a multiple of {}, not {}; {} or "
-        "{} would do",
+        "{}: --frames must be one more than a multiple of {}, not {}; {} or {} would do",
         config.name, diffusion.frame_scale, frames, less, less + diffusion.frame_scale));
   }
   const std::int64_t latent = (frames - 1) / diffusion.frame_scale + 1;

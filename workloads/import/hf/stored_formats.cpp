@@ -138,8 +138,7 @@ class Placer {
     choose_main();
     if (!unlike_.empty()) {
       config_.notes.push_back(
-          "quantization_config: modules that are one matrix here have several "
-          "formats (" +
+          "quantization_config: modules that are one matrix here have several formats (" +
           *unlike_.begin() + "); the first is taken");
     }
   }

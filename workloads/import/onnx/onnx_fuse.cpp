@@ -35,8 +35,7 @@ class Patterns {
     if (quantised_) {
       graph_.notes.emplace_back(
           "quantised in the file: --dtype int8 keeps the weights of its quantised products in "
-          "INT8, "
-          "int8-datasheet multiplies them in it too");
+          "INT8, int8-datasheet multiplies them in it too");
     }
   }
 

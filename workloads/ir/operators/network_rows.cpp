@@ -322,8 +322,7 @@ std::vector<OperatorInfo> network_rows() {
        exchange_shapes,
        no_flops,
        "sends what belongs to a token to the ranks, `stride` apart, that hold its experts, or "
-       "their "
-       "results back"},
+       "their results back"},
       {"ShortConv",
        3,
        4,

@@ -56,9 +56,7 @@ Shape slide(const OpView& op, const Window& window) {
         size + begin + window.pads[axis + window.axes()] - window.extent(axis);
     if (room < 0) {
       op.fail("a kernel of " + to_string(window.kernel) +
-              " with these pads and dilations is "
-              "larger than " +
-              to_string(op.input(0)));
+              " with these pads and dilations is larger than " + to_string(op.input(0)));
     }
     const std::int64_t stride = window.strides[axis];
     std::int64_t count = (round_up ? room + stride - 1 : room) / stride + 1;

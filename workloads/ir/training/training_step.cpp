@@ -12,6 +12,11 @@
 namespace foretell {
 namespace {
 
+// State per parameter: none, a velocity, two moments.
+int moments_of(Optimizer optimizer) {
+  return optimizer == Optimizer::kSgd ? 0 : optimizer == Optimizer::kMomentum ? 1 : 2;
+}
+
 constexpr Bytes kMaster(4);  // FP32, like the state of the optimiser
 
 bool is_view(const Op& op) {
@@ -265,10 +270,6 @@ Optimizer parse_optimizer(std::string_view name) {
     names.emplace_back(to_string(optimizer));
   }
   throw unknown_name("optimizer", name, names);
-}
-
-int moments_of(Optimizer optimizer) {
-  return optimizer == Optimizer::kSgd ? 0 : optimizer == Optimizer::kMomentum ? 1 : 2;
 }
 
 TrainingStep derive_training_step(const Graph& forward, Optimizer optimizer, int copies) {

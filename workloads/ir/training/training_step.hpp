@@ -24,9 +24,6 @@ enum class Optimizer { kSgd, kMomentum, kAdam };
 std::string_view to_string(Optimizer optimizer);
 Optimizer parse_optimizer(std::string_view name);  // UserError names the nearest
 
-// State per parameter: none, a velocity, two moments.
-int moments_of(Optimizer optimizer);
-
 struct TrainingStep {
   Graph graph;
   OpId first_backward = kNoId;

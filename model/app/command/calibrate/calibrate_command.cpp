@@ -254,8 +254,7 @@ void add_fit_command(CLI::App& calibrate, Session& session) {
              "CSV of measured rows (default: the one in the folder FORETELL_DATA)")
       ->transform(measured_table);
   add_option(*command, "--measurements", options->measurements, "FILE",
-             "CPUs and GPUs: records of calibrate measure; GPUs: also a table of "
-             "calibrate import");
+             "CPUs and GPUs: records of calibrate measure; GPUs: also a table of calibrate import");
   add_option(*command, "--plan", options->plan, "FILE",
              "the free factors (default: calib/fit of this program)");
   add_option(*command, "--split", options->split, "FILE",

@@ -271,15 +271,13 @@ int calibrate_intervals(const IntervalOptions& options, const Session& session) 
   growth.per_release = widening_per_release(all);
   growth.per_octave = widening_per_octave(all, growth.per_release);
   std::string text =
-      "# Intervals of unmeasured networks, made by `foretell calibrate intervals` from "
-      "the\n"
+      "# Intervals of unmeasured networks, made by `foretell calibrate intervals` from the\n"
       "# rows of the fit and judge parts, every architecture left out in turn, of the fits, too; "
       "see\n"
       "# calib/validate/next_group.hpp. Standard deviations are of ln(measured / predicted), as of "
       "the\n"
       "# newest release of the compiler; places are [tokens of a call, layers, cores of a copy] "
-      "that "
-      "were\n"
+      "that were\n"
       "# judged.\n"
       "default: {low: 0.7, high: 1.4, why: the default stands in intervals.yaml}\n"
       "intervals:\n";

@@ -185,8 +185,7 @@ void check_measured_here(const std::string& measured, const CpuSystemSpec& host)
   if (!names_cores || starts_with(measured, here)) return;
   throw UserError(
       fmt::format("measured on {}, and this machine is {}; name a system that is like the measured "
-                  "one: --on, of "
-                  "`calibrate fit` --device",
+                  "one: --on, of `calibrate fit` --device",
                   measured, here));
 }
 

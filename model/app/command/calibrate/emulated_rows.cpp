@@ -23,8 +23,7 @@ void leave_out_emulated(const CpuDeviceSpec& device, std::vector<CpuRow>& rows,
   for (const auto& [dtype, count] : counts) {
     session.say(
         fmt::format("foretell: left out, {} of {} points: {} has no instructions for {}, which is "
-                    "computed in a "
-                    "wider type there",
+                    "computed in a wider type there",
                     count, before, device.name, dtype));
   }
   if (rows.empty() && before > 0) {

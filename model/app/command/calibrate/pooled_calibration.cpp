@@ -175,8 +175,7 @@ FactorTable KernelCalibration::pooled_set(KernelFitTask& task,
   set.factors = factor_texts(*task.fields);
   set.stated.own = stated_of(*task.fields, own);
   set.fitted_on = fmt::format(
-      "{} of {} rows of {} {}, MAPE {:.2f} %, {} values of its own, fitted "
-      "with the other tables",
+      "{} of {} rows of {} {}, MAPE {:.2f} %, {} values of its own, fitted with the other tables",
       drawn.size(), task.fit.size(), family_count(task), settings_.families, loss * 100,
       own.size());
   command_.output_lines->say(

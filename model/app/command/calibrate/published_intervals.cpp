@@ -168,13 +168,12 @@ double growth_per_octave() {
 void calibrate_published_intervals(const RowIntervalOptions& options, const Session& session) {
   const auto classes = PublishedReader(options, session).read();
   std::string text =
-      "# Intervals of unmeasured networks on GPUs, made by `foretell calibrate "
-      "intervals\n# --kind published` from published rows of the fit part, every network left out "
-      "in turn;\n# calib/validate/interval_estimate.hpp and near_ratios.hpp say how. Low and high "
-      "are "
-      "those next to\n# what was judged; places are [tokens of a call, layers, GPUs of a copy, "
-      "bits "
-      "of an operand].\n"
+      "# Intervals of unmeasured networks on GPUs, made by `foretell calibrate intervals\n"
+      "# --kind published` from published rows of the fit part, every network left out in turn;\n"
+      "# calib/validate/interval_estimate.hpp and near_ratios.hpp say how. Low and high are those "
+      "next to\n"
+      "# what was judged; places are [tokens of a call, layers, GPUs of a copy, bits of an "
+      "operand].\n"
       "default: {low: 0.7, high: 1.4, why: the default stands in intervals.yaml}\n"
       "intervals:\n";
   const std::size_t head = text.size();

@@ -262,6 +262,12 @@ void cite_sources(ReportContent& content) {
 
 namespace {
 
+// By its name: *.yaml or *.yml.
+bool is_scenario(const std::string& path) {
+  const std::string extension = to_lower(std::filesystem::path(path).extension().string());
+  return extension == ".yaml" || extension == ".yml";
+}
+
 // A file of YAML that begins a study; what is wrong with it is said by who reads it as a whole.
 bool is_study_file(const std::string& path) {
   if (!is_scenario(path)) return false;
@@ -273,11 +279,6 @@ bool is_study_file(const std::string& path) {
 }
 
 }  // namespace
-
-bool is_scenario(const std::string& path) {
-  const std::string extension = to_lower(std::filesystem::path(path).extension().string());
-  return extension == ".yaml" || extension == ".yml";
-}
 
 ReportContent read_report(const std::string& path, int jobs, const Session& session,
                           const std::string& study) {

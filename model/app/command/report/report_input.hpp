@@ -16,7 +16,4 @@ namespace foretell {
 ReportContent read_report(const std::string& path, int jobs, const Session& session,
                           const std::string& study = "");
 
-// Whether a file is a scenario, by its name: *.yaml or *.yml.
-bool is_scenario(const std::string& path);
-
 }  // namespace foretell

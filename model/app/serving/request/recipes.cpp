@@ -14,8 +14,7 @@
 #include "model/app/serving/request/serve_keys.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
-#include "model/config/document.hpp"
-#include "model/config/node_number.hpp"
+#include "model/config/entry_reader.hpp"
 #include "model/config/node_text.hpp"
 
 namespace foretell {
@@ -26,15 +25,6 @@ constexpr std::int64_t kMaxTokensOfRow = 10'000'000;
 constexpr std::int64_t kMaxClientsOfRow = 1'000'000;
 constexpr std::int64_t kMaxDevicesOfRow = 10'000;
 constexpr std::int64_t kWholeTokens = 64;  // in which scripts round tokens of a step up
-
-double number_in(const Node& node, const char* key) {
-  const Node* found = node.find(key);
-  return found == nullptr ? 0 : number_at(*found, key);
-}
-
-std::int64_t whole_in(const Node& node, const char* key) {
-  return static_cast<std::int64_t>(number_in(node, key));
-}
 
 std::int64_t count_in(const ServedCells& cells, const char* column, std::int64_t high) {
   const std::string text = served_cell(cells, column);
@@ -51,111 +41,100 @@ std::int64_t rounded_up(std::int64_t count, std::int64_t whole) {
   return (count + whole - 1) / whole * whole;
 }
 
-// A word of a file, one of `known`.
-std::string word_in(const Node& node, const char* key, const std::vector<std::string>& known) {
-  const std::string text = text_or_none(node, key);
-  if (!text.empty() && std::find(known.begin(), known.end(), text) == known.end()) {
-    throw UserError(fmt::format("{}: {}: '{}' is not known; one of {}", node.where(), key, text,
-                                join(known, ", ")));
-  }
-  return text;
-}
-
 }  // namespace
 
 Recipes Recipes::load() {
   const auto path = hw_folder() / "engines/recipes/public_benchmark.yaml";
   const Node root = load_document(path, kRecipeFile);
-  root.only_keys({"source", "networks", "systems", "precisions", "network_precisions", "lengths",
-                  "requests_per_client", "warmed_since", "laboratory", "releases", "layer_releases",
-                  "limits", "places", "separate_workers", "splits"},
-                 "");
   Recipes recipes;
+  EntryReader reader(root, "",
+                     {"source", "networks", "systems", "precisions", "network_precisions",
+                      "layer_releases", "places", "splits"});
+  reader.require({"lengths", "laboratory", "releases", "limits", "separate_workers"});
   recipes.networks_ = served_names(root, "networks");
   recipes.systems_ = served_names(root, "systems");
   recipes.precisions_ = served_names(root, "precisions");
   recipes.network_precisions_ = served_names(root, "network_precisions");
-  const Node& lengths = root.required("lengths", "");
-  recipes.low_share_ = number_in(lengths, "low_share");
-  const Node& laboratory = root.required("laboratory", "");
-  laboratory.only_keys({"dump", "requests_per_client", "source"}, "laboratory");
-  recipes.laboratory_ = laboratory.required("dump", "laboratory").as_text("dump");
-  recipes.laboratory_requests_ = whole_in(laboratory, "requests_per_client");
-  recipes.requests_per_client_ = whole_in(root, "requests_per_client");
-  recipes.warmed_since_ = text_or_none(root, "warmed_since");
-  for (const Node& node : root.required("releases", "").items) {
-    node.only_keys({"framework", "since", "engine"}, "releases");
-    recipes.releases_.push_back({text_or_none(node, "framework"), text_or_none(node, "since"),
-                                 text_or_none(node, "engine")});
+  reader.whole("requests_per_client", recipes.requests_per_client_);
+  reader.text("warmed_since", recipes.warmed_since_);
+  for (const Node& node : reader.items("releases")) {
+    Release& release = recipes.releases_.emplace_back();
+    EntryReader of_release(node, "releases");
+    of_release.text("framework", release.framework);
+    of_release.text("since", release.since);
+    of_release.text("engine", release.engine);
+    of_release.finish();
   }
   for (const Node& node : root.required("layer_releases", "").items) {
     recipes.layer_below_[text_or_none(node, "framework")] = text_or_none(node, "below");
   }
-  for (const Node& node : root.required("limits", "").items) {
-    node.only_keys({"framework",   "laboratory",
-                    "since",       "before",
-                    "max_tokens",  "max_tokens_per_input",
-                    "kv_fraction", "isl",
-                    "osl",         "start",
-                    "set",         "precision",
-                    "network",     "gpu",
-                    "mode",        "concurrency_below",
-                    "gpus_below",  "moe_ep",
-                    "over_prompt", "kv_dtype",
-                    "why"},
-                   "limits");
-    Limits limits;
-    limits.framework = text_or_none(node, "framework");
-    limits.laboratory = text_or_none(node, "laboratory");
-    limits.since = text_or_none(node, "since");
-    limits.before = text_or_none(node, "before");
-    limits.max_tokens = whole_in(node, "max_tokens");
-    limits.max_tokens_per_input = whole_in(node, "max_tokens_per_input");
-    limits.kv_fraction = number_in(node, "kv_fraction");
-    limits.isl = whole_in(node, "isl");
-    limits.osl = whole_in(node, "osl");
-    limits.start = text_or_none(node, "start");
-    limits.set = texts_in(node, "set");
-    limits.precision = text_or_none(node, "precision");
-    limits.network = text_or_none(node, "network");
-    limits.gpu = text_or_none(node, "gpu");
-    limits.mode = text_or_none(node, "mode");
-    limits.kv_dtype = text_or_none(node, "kv_dtype");
-    limits.concurrency_below = whole_in(node, "concurrency_below");
-    limits.gpus_below = whole_in(node, "gpus_below");
-    limits.moe_ep = whole_in(node, "moe_ep");
-    limits.over_prompt = whole_in(node, "over_prompt");
-    recipes.limits_.push_back(limits);
+  for (const Node& node : reader.items("limits")) recipes.read_limits(node);
+  if (const Node* lengths = reader.node("lengths"))
+    recipes.low_share_ = required_number(*lengths, "low_share", 0, 1);
+  if (const Node* node = reader.node("laboratory")) {
+    EntryReader laboratory(*node, "laboratory", {"source"});
+    laboratory.require({"dump"});
+    laboratory.text("dump", recipes.laboratory_);
+    laboratory.whole("requests_per_client", recipes.laboratory_requests_);
+    laboratory.finish();
   }
+  if (const Node* node = reader.node("separate_workers")) {
+    EntryReader separate(*node, "separate_workers", {"why", "source"});
+    separate.flag("spread_experts", recipes.spread_experts_);
+    separate.finish();
+  }
+  reader.finish();
   recipes.read_places(root.required("places", ""));
-  const Node& separate = root.required("separate_workers", "");
-  separate.only_keys({"spread_experts", "why", "source"}, "separate_workers");
-  recipes.spread_experts_ = text_or_none(separate, "spread_experts") == "yes";
   recipes.read_splits(root.required("splits", ""));
   return recipes;
+}
+
+void Recipes::read_limits(const Node& node) {
+  Limits& limits = limits_.emplace_back();
+  EntryReader reader(node, "limits", {"why"});
+  reader.text("framework", limits.framework);
+  reader.text("laboratory", limits.laboratory);
+  reader.text("since", limits.since);
+  reader.text("before", limits.before);
+  reader.whole("max_tokens", limits.max_tokens);
+  reader.whole("max_tokens_per_input", limits.max_tokens_per_input);
+  reader.number("kv_fraction", limits.kv_fraction);
+  reader.whole("isl", limits.isl);
+  reader.whole("osl", limits.osl);
+  reader.text("start", limits.start);
+  reader.texts("set", limits.set);
+  reader.text("precision", limits.precision);
+  reader.text("network", limits.network);
+  reader.text("gpu", limits.gpu);
+  reader.text("mode", limits.mode);
+  reader.text("kv_dtype", limits.kv_dtype);
+  reader.whole("concurrency_below", limits.concurrency_below);
+  reader.whole("gpus_below", limits.gpus_below);
+  reader.whole("moe_ep", limits.moe_ep);
+  reader.whole("over_prompt", limits.over_prompt);
+  reader.finish();
 }
 
 void Recipes::read_splits(const Node& section) {
   section.only_keys({"source", "rows"}, "splits");
   for (const Node& node : section.required("rows", "splits").items) {
-    node.only_keys({"framework", "network", "gpu", "precision", "since", "before", "workers", "isl",
-                    "osl", "tp", "concurrency_from", "attention", "experts", "why", "source"},
-                   "splits");
     Split split;
-    split.framework = node.required("framework", "splits").as_text("framework");
-    split.network = text_or_none(node, "network");
-    split.gpu = text_or_none(node, "gpu");
-    split.precision = text_or_none(node, "precision");
-    split.since = text_or_none(node, "since");
-    split.before = text_or_none(node, "before");
-    split.workers = word_in(node, "workers", {"all", "prefill", "decode"});
-    if (split.workers.empty()) split.workers = "all";
-    split.isl = whole_in(node, "isl");
-    split.osl = whole_in(node, "osl");
-    split.tp = whole_in(node, "tp");
-    split.concurrency_from = whole_in(node, "concurrency_from");
-    split.attention = word_in(node, "attention", {"own", "shared"});
-    split.experts = word_in(node, "experts", {"spread", "shared"});
+    EntryReader reader(node, "splits", {"why", "source"});
+    reader.require({"framework"});
+    reader.text("framework", split.framework);
+    reader.text("network", split.network);
+    reader.text("gpu", split.gpu);
+    reader.text("precision", split.precision);
+    reader.text("since", split.since);
+    reader.text("before", split.before);
+    reader.one_of("workers", {"all", "prefill", "decode"}, split.workers);
+    reader.whole("isl", split.isl);
+    reader.whole("osl", split.osl);
+    reader.whole("tp", split.tp);
+    reader.whole("concurrency_from", split.concurrency_from);
+    reader.one_of("attention", {"own", "shared"}, split.attention);
+    reader.one_of("experts", {"spread", "shared"}, split.experts);
+    reader.finish();
     if (split.attention.empty() && split.experts.empty())
       throw UserError(node.where() + ": splits: states neither attention nor experts");
     splits_.push_back(std::move(split));
@@ -233,24 +212,23 @@ void Recipes::read_places(const Node& section) {
   placed_framework_ = section.required("framework", "places").as_text("framework");
   placed_network_ = section.required("network", "places").as_text("network");
   for (const Node& node : section.required("recipes", "places").items) {
-    node.only_keys(
-        {"gpu", "precision", "isl", "osl", "prefill", "decode", "ranks", "clients", "batch"},
-        "places");
-    const auto stated = [&node](const char* key) {
-      return parse_count(node.where() + ": " + key, node.required(key, "places").as_text(key), 1,
-                         kMaxTokensOfRow);
-    };
     Places places;
-    places.gpu = node.required("gpu", "places").as_text("gpu");
-    places.precision = node.required("precision", "places").as_text("precision");
-    places.isl = stated("isl");
-    places.osl = stated("osl");
-    places.prefill_workers = stated("prefill");
-    places.decode_workers = stated("decode");
-    places.decode_ranks = stated("ranks");
-    for (const std::string& clients : texts_in(node, "clients"))
-      places.clients.insert(parse_count(node.where() + ": clients", clients, 1, kMaxClientsOfRow));
-    places.batch = stated("batch");
+    EntryReader reader(node, "places");
+    reader.require(
+        {"gpu", "precision", "isl", "osl", "prefill", "decode", "ranks", "clients", "batch"});
+    reader.text("gpu", places.gpu);
+    reader.text("precision", places.precision);
+    reader.whole("isl", places.isl, 1, kMaxTokensOfRow);
+    reader.whole("osl", places.osl, 1, kMaxTokensOfRow);
+    reader.whole("prefill", places.prefill_workers, 1, kMaxTokensOfRow);
+    reader.whole("decode", places.decode_workers, 1, kMaxTokensOfRow);
+    reader.whole("ranks", places.decode_ranks, 1, kMaxTokensOfRow);
+    reader.whole("batch", places.batch, 1, kMaxTokensOfRow);
+    std::vector<std::string> clients;
+    reader.texts("clients", clients);
+    reader.finish();
+    for (const std::string& count : clients)
+      places.clients.insert(parse_count(node.where() + ": clients", count, 1, kMaxClientsOfRow));
     places_.push_back(std::move(places));
   }
 }

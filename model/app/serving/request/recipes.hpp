@@ -74,7 +74,7 @@ class Recipes {
     std::string precision;
     std::string since;  // a date
     std::string before;
-    std::string workers;  // "all" of a copy that does both, "prefill", "decode"
+    std::string workers = "all";  // of a copy that does both, "prefill", "decode"
     std::int64_t isl = 0;
     std::int64_t osl = 0;
     std::int64_t tp = 0;
@@ -84,6 +84,7 @@ class Recipes {
     std::string experts;  // "spread": each GPU holds some; "shared"; "": as the row says
   };
 
+  void read_limits(const Node& node);
   void read_splits(const Node& section);
   // Null where rows are right.
   const Split* split_of(const ServedCells& cells, const std::string& workers) const;

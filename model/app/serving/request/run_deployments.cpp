@@ -7,7 +7,7 @@
 #include "model/app/request/request_fields.hpp"
 #include "model/app/serving/request/length_shares.hpp"
 #include "model/base/errors.hpp"
-#include "model/config/node_number.hpp"
+#include "model/config/entry_reader.hpp"
 
 namespace foretell {
 namespace {
@@ -23,17 +23,6 @@ std::string read_lengths(const Node& load, const char* what) {
                         read_shares(node.required("shares", what), what));
 }
 
-std::string text_or_none(const Node& node, const char* key) {
-  const Node* found = node.find(key);
-  return found == nullptr ? "" : found->as_text(key);
-}
-
-std::int64_t count_or(const Node& node, const char* key, std::int64_t most,
-                      std::int64_t otherwise) {
-  const Node* found = node.find(key);
-  return found == nullptr ? otherwise : found->as_integer(key, 1, most);
-}
-
 }  // namespace
 
 RunDeployments RunDeployments::read(const Node& root) {
@@ -46,16 +35,19 @@ RunDeployments RunDeployments::read(const Node& root) {
          node.required("requests", "loads").as_integer("requests", 1, kMostRequests)});
   }
   for (const Node& node : root.required("deployments", "").items) {
-    node.only_keys({"models", "gpus", "load", "dtype", "kv_dtype", "tp", "pp", "max_sequences",
-                    "max_tokens", "set", "source", "kind", "why"},
-                   "deployments");
-    all.deployments_.push_back(
-        {texts_in(node, "models"), texts_in(node, "gpus"), text_or_none(node, "load"),
-         text_or_none(node, "dtype"), text_or_none(node, "kv_dtype"),
-         static_cast<int>(count_or(node, "tp", kMostGpus, 1)),
-         static_cast<int>(count_or(node, "pp", kMostGpus, 1)),
-         count_or(node, "max_sequences", kMostRequests, 0),
-         count_or(node, "max_tokens", kMostRequests, 0), texts_in(node, "set")});
+    Deployment& one = all.deployments_.emplace_back();
+    EntryReader reader(node, "deployments", {"source", "kind", "why"});
+    reader.texts("models", one.models);
+    reader.texts("gpus", one.gpus);
+    reader.text("load", one.load);
+    reader.text("dtype", one.dtype);
+    reader.text("kv_dtype", one.kv_dtype);
+    reader.whole("tp", one.tp, 1, kMostGpus);
+    reader.whole("pp", one.pp, 1, kMostGpus);
+    reader.whole("max_sequences", one.max_sequences, 1, kMostRequests);
+    reader.whole("max_tokens", one.max_tokens, 1, kMostRequests);
+    reader.texts("set", one.set);
+    reader.finish();
   }
   return all;
 }

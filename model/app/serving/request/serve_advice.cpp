@@ -105,8 +105,7 @@ std::vector<std::string> service_notes(const std::string& engine_name, const Eng
     if (taken[machine.system] > machine.devices) {
       notes.push_back(
           fmt::format("the workers take {:.0f} devices, more than one {} has ({}): several of it, "
-                      "with KV caches "
-                      "between them at the rate of its own links",
+                      "with KV caches between them at the rate of its own links",
                       taken[machine.system], machine.system, machine.devices));
     }
     if (machine.usd_per_hour > 0) {
