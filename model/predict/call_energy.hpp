@@ -29,7 +29,7 @@ struct CallEnergy {
   std::map<std::string, Joules> by_operator;
 };
 CallEnergy energy_of_call(const Metrics& metrics, const DeviceEnergy& energy,
-                                       const EnergySetting& setting, double calls_per_s);
+                          const EnergySetting& setting, double calls_per_s);
 
 // What a rank does in a call, and how long its operators take one after another.
 EnergyWork work_of(const Metrics& metrics);

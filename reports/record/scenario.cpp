@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "model/base/errors.hpp"
+#include "model/base/hash.hpp"
 #include "model/base/text.hpp"
 #include "reports/record/csv.hpp"
 
@@ -41,9 +42,18 @@ std::string worded(const char* words, const std::string& value) {
   return fmt::format(fmt::runtime(value == "1" ? forms.front() : forms.back()), value);
 }
 
+// A long list by its beginning and a hash that tells it from others.
+std::string shortened(const std::string& value) {
+  constexpr std::size_t kLongest = 60;
+  constexpr std::size_t kShown = 24;
+  if (value.size() <= kLongest) return value;
+  return fmt::format("{}... ({} characters, {})", value.substr(0, kShown), value.size(),
+                     content_hash(value));
+}
+
 template <class Value>
 void add_words(const RequestField& field, const Value& value, std::vector<std::string>& parts) {
-  parts.push_back(worded(field.words, cell_text(value)));
+  parts.push_back(worded(field.words, shortened(cell_text(value))));
 }
 
 template <class Value>

@@ -55,6 +55,20 @@ std::string text_of(const std::vector<Parameter>& parameters, const std::string&
   return "";
 }
 
+// How many times as many interfaces of memory a device has after overrides: as it has more stacks,
+// or as its memory moves more bytes, each interface as many as before.
+double more_interfaces(const std::vector<Parameter>& parameters) {
+  for (const char* path : {"device.hbm.stacks", "device.hbm.bandwidth"}) {
+    for (const Parameter& parameter : parameters) {
+      if (parameter.path != path || !parameter.overridden) continue;
+      const auto before = parse_any_quantity(parameter.before);
+      if (before && before->value > 0)
+        return value_of(parameters, path, before->value) / before->value;
+    }
+  }
+  return 1;
+}
+
 // Multiply-adds of 16 bits per SM and cycle, as the rates of the chip say.
 double array_of(const std::vector<Parameter>& parameters) {
   const double rate = std::max(value_of(parameters, "device.matrix_rate.fp16", 0),
@@ -70,6 +84,7 @@ struct Counts {
   double sms = 0;
   double array = 0;  // multiply-adds of 16 bits per SM and cycle
   double l2_mib = 0;
+  double interfaces = 0;  // of memory
 };
 
 // The tables, and what they say of a device.
@@ -88,8 +103,6 @@ class Dies {
     if (die_ == nullptr) unpublished_ = dies_.required("unpublished", "").find(device);
     if (own == nullptr || has_device() || value_of(*own, "device.sms", 0) == 0) return;
     unpublished_ = &dies_.required("own_gpu", "");
-    memory_ = text_of(*own, "device.hbm.standard");
-    if (nodes_.required("memories", "").find(memory_) == nullptr) memory_.clear();
   }
 
   bool has_device() const { return die_ != nullptr || unpublished_ != nullptr; }
@@ -105,9 +118,13 @@ class Dies {
   std::string node_name(const ProcessChange& change) const {
     return change.node.empty() ? entry().required("node", "").as_text("node") : change.node;
   }
-  std::string memory_name(const ProcessChange& change) const {
+  // That of the change, else the standard of memory that the device states, else of its dies.
+  std::string memory_name(const ProcessChange& change,
+                          const std::vector<Parameter>& parameters = {}) const {
     if (!change.memory.empty()) return change.memory;
-    return memory_.empty() ? entry().required("memory", "").as_text("memory") : memory_;
+    const std::string standard = text_of(parameters, "device.hbm.standard");
+    if (nodes_.required("memories", "").find(standard) != nullptr) return standard;
+    return entry().required("memory", "").as_text("memory");
   }
   const Node& node(const std::string& name) const {
     return entry_of(nodes_.required("nodes", ""), "node", name);
@@ -117,7 +134,7 @@ class Dies {
   }
   Counts published() const {
     return {required_number(*die_, "sms"), required_number(*die_, "array"),
-            required_number(*die_, "l2_mib")};
+            required_number(*die_, "l2_mib"), required_number(*die_, "interfaces")};
   }
 
   // Physical units grow with those that are enabled.
@@ -127,6 +144,7 @@ class Dies {
     const double l2 = required_number(*enabled_, "l2_mib") * kMib;
     const double enabled = value_of(parameters, "device.sms", sms);
     counts.sms *= enabled / sms;
+    counts.interfaces *= more_interfaces(parameters);
     counts.l2_mib *= value_of(parameters, "device.l2.capacity", l2) / l2;
     for (const Parameter& parameter : parameters) {
       const bool is_array = parameter.path == "device.matrix_rate.fp16" ||
@@ -152,7 +170,7 @@ class Dies {
                  (required_number(common(), "registers_kib") + required_number(*die_, "l1_kib")) /
                  kKibPerMib * sizes.mib},
             {"L2", counts.l2_mib * sizes.mib},
-            {"memory interfaces", required_number(*die_, "interfaces") * sizes.interface},
+            {"memory interfaces", counts.interfaces * sizes.interface},
             {"host interface, links, displays", sizes.base}};
   }
 
@@ -166,8 +184,7 @@ class Dies {
     const double sms = number("device.sms");
     const double sram =
         (number("device.sm.registers") * kRegister + number("device.sm.shared_memory")) / kMib;
-    const double interfaces =
-        value_of(parameters, "device.hbm.stacks", required_number(*unpublished_, "interfaces"));
+    const double interfaces = interfaces_of(parameters);
     return {{"SMs: control, lanes and graphics", sms * sizes.sm},
             {"SMs: matrix units", sms * array_of(parameters) * sizes.multiply_add},
             {"SMs: registers and shared memory", sms * sram * sizes.mib},
@@ -191,11 +208,21 @@ class Dies {
             {"cores: engines of lanes",
              cores * lanes / required_number(common(), "lanes_of_sm") * sizes.sm},
             {"cores: SBUF and PSUM", cores * mib * sizes.mib},
-            {"memory interfaces", required_number(*unpublished_, "interfaces") * sizes.interface},
+            {"memory interfaces", interfaces_of(parameters) * sizes.interface},
             {"host interface, links", sizes.base}};
   }
 
  private:
+  // Of a device whose dies are not published: as many as stacks, where it states these.
+  double interfaces_of(const std::vector<Parameter>& parameters) const {
+    const double stacks =
+        value_of(parameters, "device.hbm.stacks", required_number(*unpublished_, "interfaces"));
+    const bool are_set = std::any_of(
+        parameters.begin(), parameters.end(),
+        [](const Parameter& one) { return one.overridden && one.path == "device.hbm.stacks"; });
+    return are_set ? stacks : stacks * more_interfaces(parameters);
+  }
+
   // Areas in mm2 on a process.
   struct Sizes {
     double sm = 0;
@@ -243,7 +270,6 @@ class Dies {
   const Node* die_ = nullptr;
   const Node* enabled_ = nullptr;
   const Node* unpublished_ = nullptr;
-  std::string memory_;  // that a device of the user's states; "": as the tables say
 };
 
 double sum_of(const std::vector<AreaPart>& parts) {
@@ -290,7 +316,7 @@ std::optional<DieArea> die_area(const std::string& device, const std::vector<Par
   if (!dies.has_device()) return std::nullopt;
   DieArea area;
   area.node = dies.node_name(change);
-  area.memory = dies.memory_name(change);
+  area.memory = dies.memory_name(change, parameters);
   area.is_published = dies.is_published() && !like.is_changed();
   area.is_of_another = dies.is_published() && !area.is_published;
   if (dies.is_published()) {

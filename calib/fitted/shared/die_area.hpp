@@ -4,7 +4,8 @@
 //       + interfaces * (channel or stack) + base, which do not shrink
 //
 // Parts at 4 nm are fitted to published dies (calib/factors/area), processes are data
-// (hw/process/nodes.yaml), counts those of the device with its overrides. An unchanged device has
+// (hw/process/nodes.yaml), counts those of the device with its overrides: memory that moves more
+// bytes has more interfaces, unless its stacks are set. An unchanged device has
 // the published area; a changed one adds what the parts differ by:
 // area = published * parts(changed) / parts(published).
 // A device of NeuronCores whose dies are not published has the sum of the parts that it states,

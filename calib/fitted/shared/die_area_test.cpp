@@ -37,6 +37,23 @@ TEST(DieArea, MoreSmsAndMoreL2TakeMoreAreaAndTheReticleCutsTheDie) {
   EXPECT_GT(die_area("h200-sxm", with("device.l2.capacity", "100 MiB"), {})->area_mm2, base);
 }
 
+TEST(DieArea, MemoryThatMovesMoreBytesHasMoreInterfaces) {
+  const auto changed = [](const char* path, const char* before, const char* value) {
+    std::vector<Parameter> parameters = with(path, value);
+    parameters.front().before = before;
+    return parameters;
+  };
+  for (const char* device : {"h200-sxm", "inferentia2"}) {
+    const auto area = [&](const std::vector<Parameter>& parameters) {
+      return die_area(device, parameters, {})->area_mm2;
+    };
+    const double base = area({});
+    const double twice = area(changed("device.hbm.bandwidth", "1 TB/s", "2 TB/s"));
+    EXPECT_GT(twice, base + 20) << device;
+    EXPECT_NEAR(area(changed("device.hbm.stacks", "2", "4")), twice, 1e-6) << device;
+  }
+}
+
 TEST(DieArea, FinerProcessIsSmallerButInterfacesStay) {
   const auto base = die_area("a100-sxm", {}, {});
   double before = base->area_mm2;

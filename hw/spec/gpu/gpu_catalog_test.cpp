@@ -263,5 +263,10 @@ TEST(KernelLibraries, ArchitecturesAndReleasesOfOneHeadAreChecked) {
               HasSubstr("one_head.chunks: names two releases"));
 }
 
+TEST(GpuCatalog, FactorsComeFromTheChipWithTheClocksThatAreNearestAmongEquals) {
+  const GpuDeviceSpec gb300 = GpuCatalog().load("gb300").spec.device;
+  EXPECT_EQ(nearest_devices(gb300, {"b200-sxm", "gb200", "h200-sxm"}).front(), "gb200");
+}
+
 }  // namespace
 }  // namespace foretell

@@ -7,7 +7,7 @@ namespace {
 
 constexpr double kResultBytes = 4;  // of an FP32 sum in PSUM
 
-// Of an array side that takes so many rows in parts, the share that is used.
+// The share of an array side that is used by a tile of these rows, taken in parts.
 double used_share(int rows, int side) {
   const int parts = (rows + side - 1) / side;
   return static_cast<double>(rows) / (parts * side);

@@ -37,6 +37,7 @@ struct Parameter {
   std::string why;
   std::string meaning;
   bool overridden = false;                // by another value than it had
+  std::string before;                     // … that value, "" where the file states none
   bool differs = false;                   // from the machine that one of the user's is taken for
   std::string use;                        // the chosen alternative, "" without any
   std::vector<Alternative> alternatives;  // what was published otherwise

@@ -22,6 +22,7 @@ std::vector<Parameter> parameters_of(const FieldList& list,
       parameter.kind = ValueKind::kNeutral;
     } else if (overridden.count(field.path) != 0 && !is_as_it_is) {
       parameter.overridden = true;
+      if (found != provenance.end()) parameter.before = found->second.chosen.value;
       parameter.source = "--set";
       parameter.kind = ValueKind::kOverride;
     } else if (found != provenance.end()) {

@@ -76,6 +76,10 @@ CpuRequest resolve_cpu(const Request& request) {
   use_measured_clock(resolved.factors, resolved.system);
   const std::string likeness = take_for_measured(resolved.factors, resolved.system);
   if (!likeness.empty()) resolved.notes.push_back(likeness);
+  for (const Parameter& parameter : resolved.system.parameters) {
+    if (parameter.path == "device.cores" && parameter.overridden)
+      resolved.notes.emplace_back("device.cores bounds no time: a call has those of system.cores");
+  }
   const ChosenCpuFactors& factors = resolved.factors;
   if (!factors.note.empty()) resolved.notes.push_back(factors.note);
   if (!factors.note.empty() && !factors.intervals.by_class.empty())
@@ -264,7 +268,9 @@ class CpuFamily final : public DeviceFamily {
     sheet.memory = spec.memory;
     sheet.vcpus = spec.vcpus;
     sheet.limits.threads = spec.cores;
-    sheet.stated.memory_rate = dram_bandwidth(spec);
+    // An instance may have more than its part of a socket's channels for a while.
+    const CpuDramSpec& dram = spec.device.dram;
+    sheet.stated.memory_rate = spec.sockets * dram.channels * dram.channel_bandwidth;
     sheet.execute = [spec](const Program& program) {
       return foretell::simulate(CpuMachine{spec}, program);
     };

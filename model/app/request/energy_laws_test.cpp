@@ -62,6 +62,30 @@ TEST(EnergyLaws, PartsAddUpToWattsTimesTime) {
 }
 
 // Of a distribution of lengths, too: those of the calls that it is made of, by how often they are.
+// What clocks below the highest save of the active idle power is taken from that, not from the
+// work.
+TEST(EnergyLaws, OperatorsAndTheIdlePowerAddUpToAllParts) {
+  Request request;
+  request.system = "h100-sxm-x8";
+  request.workload = "Llama-3.1-8B";
+  request.dtype = "bf16";
+  request.input_len = 256;
+  request.output_len = 16;
+  request.tp = 2;
+  request.batch = 8;
+  const EnergyRecord energy = *summary_of(request).energy;
+  double sum = 0;
+  for (const auto& [op, joules] : energy.joules_by_operator) {
+    EXPECT_GT(joules, 0) << op;
+    sum += joules;
+  }
+  double parts = 0;
+  for (const EnergyPartRecord& part : energy.parts) {
+    if (part.kind != "active idle") parts += part.joules;
+  }
+  EXPECT_NEAR(sum, parts, 1e-9 * parts);
+}
+
 TEST(EnergyLaws, PartsOfAMixtureAddUp) {
   for (const char* system : {"h200-sxm", "inf2.xlarge", "c7i.4xlarge"}) {
     Request request = bert_on(system);

@@ -57,6 +57,18 @@ TEST(GpuBadInput, WithoutATypeAChipWithoutBf16TakesFp16AndSaysSo) {
   EXPECT_THAT(record.context.notes, testing::Contains(HasSubstr("data type not stated: fp16")));
 }
 
+// Splits that the groups of experts do not divide are not proposed, and are no error of their own.
+TEST(GpuBadInput, AModelOfExpertsThatDoesNotFitSaysWhichSplitsHoldIt) {
+  Request request = request_on("h100-sxm-x32", "fp8");
+  request.workload = "DeepSeek-R1";
+  request.seq_len = 0;
+  request.input_len = 1024;
+  request.output_len = 128;
+  request.batch = 64;
+  request.tp = request.ep = 8;
+  EXPECT_THAT(message(request), HasSubstr("--tp 16 or 32 holds it here"));
+}
+
 TEST(GpuBadInput, AModelThatDoesNotFitSaysTheSmallestSystemThatHoldsIt) {
   Request request = request_on("h100-sxm", "bf16");
   request.workload = "llama-3-70b";

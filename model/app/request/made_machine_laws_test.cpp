@@ -368,5 +368,59 @@ TEST(MadeCpu, ARateThatIsSetChoosesNoOtherFactors) {
   }
 }
 
+Request bert_on(const char* system) {
+  Request request;
+  request.system = system;
+  request.workload = "bert-base-uncased";
+  request.seq_len = 128;
+  request.dtype = "bf16";
+  return request;
+}
+
+// How a part is simulated is nothing of the machine: price and interval stay those of the sold one.
+TEST(ChangedMachine, AMethodChangesNoHardware) {
+  Request request = bert_on("inf2.xlarge");
+  const RunRecord sold = predict(request);
+  ASSERT_TRUE(sold.summary.cost_usd_per_million.has_value());
+  for (const char* method : {"rate", "banks"}) {
+    request.set = {std::string("device.hbm.model=") + method};
+    const RunRecord record = predict(request);
+    EXPECT_TRUE(record.summary.cost_usd_per_million.has_value()) << method;
+    EXPECT_THAT(record.context.notes, Not(Contains(HasSubstr("hardware that was changed"))));
+  }
+}
+
+TEST(ChangedMachine, AnotherProcessIsAnotherMachine) {
+  Request request = bert_on("inf2.xlarge");
+  request.node = "3nm";
+  const RunRecord record = predict(request);
+  EXPECT_FALSE(record.summary.cost_usd_per_million.has_value());
+  EXPECT_THAT(record.context.notes, Contains(HasSubstr("hardware that was changed")));
+}
+
+// A larger array is never slower where it is filled, and an array between two sizes takes a time
+// between theirs.
+TEST(ChangedMachine, ArraysOfAnySizeTakeTimesBetweenThoseOfTheirNeighbours) {
+  Request request = bert_on("inf2.xlarge");
+  request.batch = 8;
+  double before = std::numeric_limits<double>::infinity();
+  for (const char* side : {"64", "100", "120", "128", "192", "256"}) {
+    request.set = {std::string("core.tensor.rows=") + side,
+                   std::string("core.tensor.columns=") + side};
+    const double call = predict(request).summary.call_s;
+    EXPECT_LT(call, before) << side;
+    before = call;
+  }
+}
+
+TEST(ChangedMachine, ACallThatLastsTooLongFailsAndSaysWhere) {
+  Request request = bert_on("h100-sxm");
+  request.workload = "bert-large-uncased";
+  request.batch = 64;
+  request.set = {"device.hbm.bandwidth=1 MB/s"};
+  EXPECT_THAT(message_of<UserError>([&] { predict(request); }),
+              HasSubstr("lasts more than the 4000 s"));
+}
+
 }  // namespace
 }  // namespace foretell
