@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "reports/record/hardware_change.hpp"
 #include "reports/record/testing/example_record.hpp"
 
 namespace foretell {
@@ -32,8 +33,7 @@ TEST(RunText, ShowsTokensOverridesAndNotesWhenThereAreAny) {
   record.summary.ttft_s = 0.077;
   record.summary.tpot_s = 0.033;
   record.context.set = {"device.hbm.bandwidth=1 TB/s"};
-  record.values = {{"device.hbm.bandwidth", "1 TB/s", "override", "--set", ""}};
-  record.context.notes = {"sequence length not stated: 128 taken"};
+  record.context.notes = {kChangedHardware, "sequence length not stated: 128 taken"};
   const std::string text = run_text(record);
   EXPECT_THAT(text, HasSubstr("(widened interval "));
   EXPECT_THAT(text, HasSubstr("first token     77.0 ms"));

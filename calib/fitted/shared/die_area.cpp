@@ -60,7 +60,7 @@ std::string text_of(const std::vector<Parameter>& parameters, const std::string&
 double more_interfaces(const std::vector<Parameter>& parameters) {
   for (const char* path : {"device.hbm.stacks", "device.hbm.bandwidth"}) {
     for (const Parameter& parameter : parameters) {
-      if (parameter.path != path || !parameter.overridden) continue;
+      if (parameter.path != path || !(parameter.overridden || parameter.differs)) continue;
       const auto before = parse_any_quantity(parameter.before);
       if (before && before->value > 0)
         return value_of(parameters, path, before->value) / before->value;
@@ -217,9 +217,10 @@ class Dies {
   double interfaces_of(const std::vector<Parameter>& parameters) const {
     const double stacks =
         value_of(parameters, "device.hbm.stacks", required_number(*unpublished_, "interfaces"));
-    const bool are_set = std::any_of(
-        parameters.begin(), parameters.end(),
-        [](const Parameter& one) { return one.overridden && one.path == "device.hbm.stacks"; });
+    const bool are_set =
+        std::any_of(parameters.begin(), parameters.end(), [](const Parameter& one) {
+          return (one.overridden || one.differs) && one.path == "device.hbm.stacks";
+        });
     return are_set ? stacks : stacks * more_interfaces(parameters);
   }
 

@@ -36,8 +36,10 @@ struct Parameter {
   ValueKind kind = ValueKind::kAssumed;
   std::string why;
   std::string meaning;
-  bool overridden = false;                // by another value than it had
-  std::string before;                     // … that value, "" where the file states none
+  bool overridden = false;  // by another value than it had
+  // What an override replaced, or what the machine has that one of the user's is taken for; ""
+  // where that is not stated.
+  std::string before;
   bool differs = false;                   // from the machine that one of the user's is taken for
   std::string use;                        // the chosen alternative, "" without any
   std::vector<Alternative> alternatives;  // what was published otherwise

@@ -79,6 +79,7 @@ Likeness likeness_of(const FieldList& own, const std::string& id, const FieldLis
     const double size = difference(field, other.all().at(i));
     if (size == 0) continue;
     like.differs.push_back(field.path);
+    like.measured[field.path] = other.all().at(i).text();
     like.size += size;
   }
   return like;

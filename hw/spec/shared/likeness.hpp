@@ -7,6 +7,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,7 @@ struct Likeness {
   std::vector<std::string> differs;  // paths whose values do: "device.hbm.bandwidth"
   double size = 0;                   // sum of the logarithms of their ratios
   std::string note = {};             // what results say, once it is taken for that device
+  std::map<std::string, std::string> measured = {};  // what that device has of what differs
 
   bool is_changed() const { return !device.empty() && !differs.empty(); }
 };

@@ -61,6 +61,8 @@ void mark_differing(const Likeness& like, std::vector<Parameter>& parameters) {
   for (Parameter& parameter : parameters) {
     parameter.differs = !parameter.overridden &&
                         std::count(like.differs.begin(), like.differs.end(), parameter.path) > 0;
+    const auto measured = like.measured.find(parameter.path);
+    if (measured != like.measured.end()) parameter.before = measured->second;
   }
 }
 

@@ -368,7 +368,7 @@ TEST(MadeCpu, ARateThatIsSetChoosesNoOtherFactors) {
   }
 }
 
-Request bert_on(const char* system) {
+Request short_bert_on(const char* system) {
   Request request;
   request.system = system;
   request.workload = "bert-base-uncased";
@@ -379,7 +379,7 @@ Request bert_on(const char* system) {
 
 // How a part is simulated is nothing of the machine: price and interval stay those of the sold one.
 TEST(ChangedMachine, AMethodChangesNoHardware) {
-  Request request = bert_on("inf2.xlarge");
+  Request request = short_bert_on("inf2.xlarge");
   const RunRecord sold = predict(request);
   ASSERT_TRUE(sold.summary.cost_usd_per_million.has_value());
   for (const char* method : {"rate", "banks"}) {
@@ -391,7 +391,7 @@ TEST(ChangedMachine, AMethodChangesNoHardware) {
 }
 
 TEST(ChangedMachine, AnotherProcessIsAnotherMachine) {
-  Request request = bert_on("inf2.xlarge");
+  Request request = short_bert_on("inf2.xlarge");
   request.node = "3nm";
   const RunRecord record = predict(request);
   EXPECT_FALSE(record.summary.cost_usd_per_million.has_value());
@@ -401,7 +401,7 @@ TEST(ChangedMachine, AnotherProcessIsAnotherMachine) {
 // A larger array is never slower where it is filled, and an array between two sizes takes a time
 // between theirs.
 TEST(ChangedMachine, ArraysOfAnySizeTakeTimesBetweenThoseOfTheirNeighbours) {
-  Request request = bert_on("inf2.xlarge");
+  Request request = short_bert_on("inf2.xlarge");
   request.batch = 8;
   double before = std::numeric_limits<double>::infinity();
   for (const char* side : {"64", "100", "120", "128", "192", "256"}) {
@@ -414,7 +414,7 @@ TEST(ChangedMachine, ArraysOfAnySizeTakeTimesBetweenThoseOfTheirNeighbours) {
 }
 
 TEST(ChangedMachine, ACallThatLastsTooLongFailsAndSaysWhere) {
-  Request request = bert_on("h100-sxm");
+  Request request = short_bert_on("h100-sxm");
   request.workload = "bert-large-uncased";
   request.batch = 64;
   request.set = {"device.hbm.bandwidth=1 MB/s"};

@@ -30,7 +30,11 @@ namespace {
 constexpr std::int64_t kDefaultSequence = 128;
 constexpr const char* kDefaultOptimizer = "adam";
 
+constexpr const char* kTrainsWhole =
+    "a training step runs whole on a core or GPU; --dp says how many share the batch, leave ";
+
 void check_pipeline(const Request& request, const ModelConfig& model) {
+  if (trains(request)) throw UserError(model.name + ": " + kTrainsWhole + "--pp out");
   if (model.family != Family::kDecoder) {
     throw UserError(model.name + ": only decoders are cut into pipeline stages; leave --pp out");
   }
@@ -127,6 +131,8 @@ void check_supported(const Request& request, const ModelConfig& model) {
                     ": tokens are spread over the cores of a copy in decoders only; leave "
                     "--sequence-parallel out");
   }
+  if (request.tp > 1 && trains(request))
+    throw UserError(model.name + ": " + kTrainsWhole + "--tp out");
   if (request.tp > 1 && request.input_len == 0) {
     throw UserError(model.name +
                     ": --tp shares the generation of tokens; give --input-len and --output-len, or "
