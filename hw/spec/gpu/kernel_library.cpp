@@ -179,9 +179,10 @@ std::map<std::string, SharesByWidth> read_shares_by_width(const Node* node, cons
     SharesByWidth& by_width = shares[entry.key];
     if (entry.value.entries.empty()) by_width[0] = read_share(*node, key, entry.key.c_str());
     for (const MapEntry& width : entry.value.entries) {
-      if (width.key.empty() || width.key.find_first_not_of("0123456789") != std::string::npos)
+      if (width.key.empty() || width.key.find_first_not_of("0123456789") != std::string::npos) {
         throw UserError(fmt::format("{}: {}: '{}' is no width of heads, as 64 or 128",
                                     node->where(), path, width.key));
+      }
       const double share = read_share(entry.value, path, width.key.c_str());
       by_width[static_cast<int>(parse_integer(width.key))] = share;
     }

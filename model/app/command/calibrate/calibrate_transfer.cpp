@@ -178,9 +178,9 @@ void collect(const std::string& path, int jobs, Samples& samples, const FitOutpu
     for (CsvRow& row : rows) batch.add(std::move(row), "");
     batch.finish();
   }
-  if (left_out > 0)
-    output.say(
-        fmt::format("{}: {} of {} rows do not count, the first: {}", path, left_out, all, reason));
+  if (left_out == 0) return;
+  output.say(
+      fmt::format("{}: {} of {} rows do not count, the first: {}", path, left_out, all, reason));
 }
 
 // On average over the chips left out; 0 when there is only one.
