@@ -148,7 +148,7 @@ double measured_us(const std::string& cell) {
   }
 }
 
-void collect(const std::string& path, int jobs, Samples& samples, const FitOutput& output) {
+void collect(const std::string& path, int jobs, Samples& samples, const Session& session) {
   const GpuCatalog catalog;
   CsvReader csv(path, CsvReader::Names::kLowerCase);
   const TableLayout& layout = recognise_table(csv.header(), path);
@@ -179,8 +179,8 @@ void collect(const std::string& path, int jobs, Samples& samples, const FitOutpu
     batch.finish();
   }
   if (left_out == 0) return;
-  output.say(
-      fmt::format("{}: {} of {} rows do not count, the first: {}", path, left_out, all, reason));
+  session.say(fmt::format("foretell: {}: {} of {} rows do not count, the first: {}", path, left_out,
+                          all, reason));
 }
 
 // On average over the chips left out; 0 when there is only one.
@@ -233,14 +233,14 @@ int calibrate_transfer(const TransferOptions& options, const Session& session) {
   const fs::path path = options.output.empty() ? factors_folder() / "gpu" / "transfer.yaml"
                                                : fs::path(options.output);
   Samples samples;
-  for (const std::string& table : options.tables) collect(table, jobs, samples, output);
+  for (const std::string& table : options.tables) collect(table, jobs, samples, session);
   std::vector<TransferInterval> intervals;
   if (fs::exists(path)) intervals = parse_transfer_intervals(read_text_file(path), path.string());
   for (const auto& [side, rows] : samples) {
     if (rows.empty()) continue;
     if (rows.size() < kLeastRows) {
-      throw UserError(fmt::format("{}: {} rows count; an interval needs {} or more", side.kernels,
-                                  rows.size(), kLeastRows));
+      throw UserError(fmt::format("{}: rows that count: {}; an interval needs {} or more",
+                                  side.kernels, rows.size(), kLeastRows));
     }
     const TransferInterval made = interval_of(side, rows);
     const auto known = std::find_if(intervals.begin(), intervals.end(), [&](const auto& other) {
