@@ -46,7 +46,7 @@ std::string worded(const char* words, const std::string& value) {
 std::string shortened(const std::string& value) {
   constexpr std::size_t kLongest = 60;
   constexpr std::size_t kShown = 24;
-  if (value.size() <= kLongest) return value;
+  if (value.size() <= kLongest || value.find(',') == std::string::npos) return value;
   return fmt::format("{}... ({} characters, {})", value.substr(0, kShown), value.size(),
                      content_hash(value));
 }
