@@ -4,7 +4,7 @@
 
 #include "hw/spec/gpu/gpu_catalog.hpp"
 #include "model/base/kept_inputs.hpp"
-#include "model/predict/gpu_call.hpp"
+#include "model/predict/calls/gpu_call.hpp"
 #include "workloads/import/workload.hpp"
 #include "workloads/import/workload_set.hpp"
 

@@ -8,7 +8,7 @@ root=$1
 allowed=$(sed -e '/^#/d' -e '/^$/d' <<'LIST'
 # registries, filled before the first run
 model/components/shared/memory.cpp registered
-model/app/request/device_families.cpp all
+model/app/request/family/device_families.cpp all
 # which run is the innermost one
 model/base/kept_inputs.cpp innermost_kept
 # bytes that payloads of TLM point to; what is written there is not read

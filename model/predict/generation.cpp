@@ -4,8 +4,8 @@
 #include <map>
 #include <utility>
 
+#include "model/predict/calls/whole_call.hpp"
 #include "model/predict/decode_steps.hpp"
-#include "model/predict/whole_call.hpp"
 
 namespace foretell {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "model/app/command/testing/validate_run.hpp"
-#include "model/app/request/intervals.hpp"
+#include "model/app/request/record/intervals.hpp"
 
 namespace foretell {
 namespace {

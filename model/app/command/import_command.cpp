@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 
 #include "model/app/command/commands.hpp"
-#include "model/app/request/request_fields.hpp"
-#include "model/app/request/resolved_workload.hpp"
+#include "model/app/request/resolve/request_fields.hpp"
+#include "model/app/request/resolve/resolved_workload.hpp"
 #include "model/app/terminal/options.hpp"
 #include "model/app/terminal/output.hpp"
 #include "model/app/terminal/request_options.hpp"

@@ -10,7 +10,7 @@
 #include "calib/fitted/shared/common_factors.hpp"
 #include "model/app/command/testing/command_runner.hpp"
 #include "model/app/command/testing/published_table.hpp"
-#include "model/app/request/gpu_request.hpp"
+#include "model/app/request/resolve/gpu_request.hpp"
 #include "model/app/tables/row_filter.hpp"
 #include "model/testing/temporary_folder.hpp"
 #include "model/timing/shared/chain_interval.hpp"

@@ -3,7 +3,7 @@
 
 #include "calib/validate/table_kind.hpp"
 #include "model/app/request/prediction.hpp"
-#include "model/app/tables/kernel_rows.hpp"
+#include "model/app/tables/kinds/kernel_rows.hpp"
 #include "model/app/terminal/request_options.hpp"
 
 namespace CLI {

@@ -8,7 +8,7 @@
 
 #include "model/app/command/testing/command_runner.hpp"
 #include "model/app/request/length_cases.hpp"
-#include "model/app/request/request_fields.hpp"
+#include "model/app/request/resolve/request_fields.hpp"
 #include "model/app/study/what_if/study_request.hpp"
 #include "model/base/errors.hpp"
 #include "model/testing/temporary_folder.hpp"

@@ -12,7 +12,7 @@
 #include "hw/spec/shared/catalog.hpp"
 #include "hw/spec/shared/data_folder.hpp"
 #include "model/app/command/commands.hpp"
-#include "model/app/request/device_family.hpp"
+#include "model/app/request/family/device_family.hpp"
 #include "model/app/terminal/options.hpp"
 #include "model/app/terminal/output.hpp"
 #include "model/app/terminal/table_output.hpp"

@@ -8,7 +8,7 @@
 #include "model/app/plan/plan.hpp"
 #include "model/app/plan/plan_store.hpp"
 #include "model/app/request/parallel_predict.hpp"
-#include "model/app/request/request_fields.hpp"
+#include "model/app/request/resolve/request_fields.hpp"
 #include "model/app/serving/request/serve_keys.hpp"
 #include "model/app/terminal/help_groups.hpp"
 #include "model/app/terminal/options.hpp"

@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "model/app/command/testing/command_runner.hpp"
-#include "model/app/request/gpu_place.hpp"
-#include "model/app/request/gpu_request.hpp"
-#include "model/app/request/intervals.hpp"
+#include "model/app/request/record/intervals.hpp"
+#include "model/app/request/resolve/gpu_place.hpp"
+#include "model/app/request/resolve/gpu_request.hpp"
 #include "model/app/tables/row_parts.hpp"
 #include "model/testing/temporary_folder.hpp"
 

@@ -7,7 +7,7 @@
 #include "model/app/command/commands.hpp"
 #include "model/app/command/report/report_output.hpp"
 #include "model/app/command/service_result.hpp"
-#include "model/app/request/device_family.hpp"
+#include "model/app/request/family/device_family.hpp"
 #include "model/app/serving/request/serve.hpp"
 #include "model/app/serving/request/serve_keys.hpp"
 #include "model/app/serving/request/worker_machine.hpp"

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "model/app/command/testing/command_runner.hpp"
-#include "model/app/request/intervals.hpp"
+#include "model/app/request/record/intervals.hpp"
 #include "model/testing/temporary_folder.hpp"
 
 namespace foretell {

@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "model/app/request/device_family.hpp"
+#include "model/app/request/family/device_family.hpp"
 #include "model/app/serving/request/serve.hpp"
 #include "model/app/serving/request/worker_machine.hpp"
 #include "model/app/study/what_if/served_point.hpp"

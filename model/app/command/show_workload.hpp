@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "model/app/request/resolved_workload.hpp"
+#include "model/app/request/resolve/resolved_workload.hpp"
 #include "model/app/terminal/output.hpp"
 
 namespace foretell {

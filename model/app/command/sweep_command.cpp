@@ -10,7 +10,7 @@
 
 #include "model/app/command/commands.hpp"
 #include "model/app/request/parallel_predict.hpp"
-#include "model/app/request/request_fields.hpp"
+#include "model/app/request/resolve/request_fields.hpp"
 #include "model/app/study/search/front_search.hpp"
 #include "model/app/study/what_if/served_point.hpp"
 #include "model/app/study/what_if/study_check.hpp"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "calib/validate/accuracy_report.hpp"
-#include "model/app/tables/kernel_rows.hpp"
+#include "model/app/tables/kinds/kernel_rows.hpp"
 #include "model/app/terminal/request_options.hpp"
 #include "model/app/terminal/session.hpp"
 

@@ -11,7 +11,7 @@
 #include "model/app/command/kernel_options.hpp"
 #include "model/app/command/table_accuracy.hpp"
 #include "model/app/request/parallel_predict.hpp"
-#include "model/app/request/request_fields.hpp"
+#include "model/app/request/resolve/request_fields.hpp"
 #include "model/app/terminal/options.hpp"
 #include "model/app/terminal/output.hpp"
 #include "model/app/terminal/request_options.hpp"

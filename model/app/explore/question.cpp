@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "model/app/request/request_fields.hpp"
+#include "model/app/request/resolve/request_fields.hpp"
 #include "model/base/errors.hpp"
 #include "reports/record/json_text.hpp"
 

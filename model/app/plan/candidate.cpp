@@ -8,8 +8,8 @@
 #include <set>
 
 #include "hw/engines/engine_catalog.hpp"
-#include "model/app/request/device_family.hpp"
-#include "model/app/request/step_tokens.hpp"
+#include "model/app/request/family/device_family.hpp"
+#include "model/app/request/resolve/step_tokens.hpp"
 #include "model/app/serving/request/serve_parts.hpp"
 #include "model/app/serving/request/worker_machine.hpp"
 #include "model/base/errors.hpp"

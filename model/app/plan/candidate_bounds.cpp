@@ -7,8 +7,8 @@
 
 #include "hw/engines/launch_commands.hpp"
 #include "model/app/plan/static_bound.hpp"
-#include "model/app/request/device_family.hpp"
-#include "model/app/request/step_tokens.hpp"
+#include "model/app/request/family/device_family.hpp"
+#include "model/app/request/resolve/step_tokens.hpp"
 #include "model/app/serving/request/split_text.hpp"
 #include "model/base/errors.hpp"
 #include "workloads/import/workload.hpp"

@@ -14,7 +14,7 @@
 #include "model/app/plan/candidate_bounds.hpp"
 #include "model/app/plan/certainty.hpp"
 #include "model/app/plan/plan.hpp"
-#include "model/app/request/device_family.hpp"
+#include "model/app/request/family/device_family.hpp"
 #include "model/app/serving/request/worker_machine.hpp"
 #include "model/base/memory_error.hpp"
 #include "model/base/number_text.hpp"

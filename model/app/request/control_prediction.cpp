@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "model/app/request/call_figures.hpp"
-#include "model/app/request/distribution_text.hpp"
-#include "model/app/request/mixed_record.hpp"
-#include "model/app/request/resolved_workload.hpp"
+#include "model/app/request/record/mixed_record.hpp"
+#include "model/app/request/resolve/distribution_text.hpp"
+#include "model/app/request/resolve/resolved_workload.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/number_text.hpp"
 

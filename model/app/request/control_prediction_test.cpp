@@ -6,7 +6,7 @@
 
 #include <map>
 
-#include "model/app/request/request_fields.hpp"
+#include "model/app/request/resolve/request_fields.hpp"
 #include "model/app/request/testing/fake_predictor.hpp"
 #include "model/base/errors.hpp"
 #include "model/testing/temporary_folder.hpp"

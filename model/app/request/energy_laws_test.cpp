@@ -4,7 +4,7 @@
 
 #include "hw/spec/gpu/gpu_catalog.hpp"
 #include "model/app/request/prediction.hpp"
-#include "model/app/request/request_fields.hpp"
+#include "model/app/request/resolve/request_fields.hpp"
 #include "model/base/errors.hpp"
 #include "model/timing/shared/energy_timing.hpp"
 

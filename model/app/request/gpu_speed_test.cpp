@@ -5,8 +5,8 @@
 #include <chrono>
 #include <functional>
 
-#include "model/app/request/gpu_request.hpp"
-#include "model/predict/gpu_call.hpp"
+#include "model/app/request/resolve/gpu_request.hpp"
+#include "model/predict/calls/gpu_call.hpp"
 
 namespace foretell {
 namespace {

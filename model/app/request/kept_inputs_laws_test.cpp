@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "model/app/request/device_family.hpp"
+#include "model/app/request/family/device_family.hpp"
 #include "model/app/request/prediction.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/kept_inputs.hpp"

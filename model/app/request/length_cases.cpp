@@ -6,8 +6,8 @@
 #include <limits>
 #include <utility>
 
-#include "model/app/request/compiled_lengths.hpp"
-#include "model/app/request/distribution_text.hpp"
+#include "model/app/request/resolve/compiled_lengths.hpp"
+#include "model/app/request/resolve/distribution_text.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
 

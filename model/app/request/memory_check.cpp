@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "model/base/memory_error.hpp"
-#include "model/predict/memory_use.hpp"
+#include "model/predict/calls/memory_use.hpp"
 #include "reports/record/ranks.hpp"
 
 namespace foretell {

@@ -1,7 +1,7 @@
 // Does the network fit the device memory, and where would it? The same for every family.
 #pragma once
 
-#include "model/app/request/resolved_device.hpp"
+#include "model/app/request/resolve/resolved_device.hpp"
 #include "model/base/memory_error.hpp"
 #include "workloads/ir/precision.hpp"
 

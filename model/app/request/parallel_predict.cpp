@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "model/app/request/outcome_tag.hpp"
-#include "model/app/request/request_fields.hpp"
+#include "model/app/request/record/outcome_tag.hpp"
+#include "model/app/request/resolve/request_fields.hpp"
 #include "model/app/workers/worker_pool.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/kept_inputs.hpp"

@@ -5,11 +5,11 @@
 #include <algorithm>
 
 #include "hw/spec/gpu/gpu_catalog.hpp"
-#include "model/app/request/added_notes.hpp"
 #include "model/app/request/call_figures.hpp"
-#include "model/app/request/device_family.hpp"
-#include "model/app/request/energy_record.hpp"
-#include "model/app/request/intervals.hpp"
+#include "model/app/request/family/device_family.hpp"
+#include "model/app/request/record/added_notes.hpp"
+#include "model/app/request/record/energy_record.hpp"
+#include "model/app/request/record/intervals.hpp"
 #include "model/base/errors.hpp"
 #include "model/predict/queueing.hpp"
 #include "workloads/import/hf/diffusion_graph.hpp"

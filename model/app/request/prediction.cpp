@@ -6,13 +6,13 @@
 #include <utility>
 
 #include "model/app/request/control_prediction.hpp"
-#include "model/app/request/device_family.hpp"
+#include "model/app/request/family/device_family.hpp"
 #include "model/app/request/length_cases.hpp"
 #include "model/app/request/memory_check.hpp"
-#include "model/app/request/mixed_record.hpp"
 #include "model/app/request/parallel_predict.hpp"
 #include "model/app/request/pipeline_prediction.hpp"
-#include "model/app/request/resolved_workload.hpp"
+#include "model/app/request/record/mixed_record.hpp"
+#include "model/app/request/resolve/resolved_workload.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
 

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <foretell/version.hpp>
 
-#include "model/app/request/device_family.hpp"
-#include "model/app/request/make_record.hpp"
-#include "model/app/request/refuse_option.hpp"
-#include "model/app/request/request_fields.hpp"
+#include "model/app/request/family/device_family.hpp"
+#include "model/app/request/record/make_record.hpp"
+#include "model/app/request/resolve/refuse_option.hpp"
+#include "model/app/request/resolve/request_fields.hpp"
 #include "model/app/request/trace_file.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "model/app/request/resolved_device.hpp"
+#include "model/app/request/resolve/resolved_device.hpp"
 
 namespace foretell {
 

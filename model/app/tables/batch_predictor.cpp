@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "model/app/request/parallel_predict.hpp"
-#include "model/app/request/request_fields.hpp"
-#include "model/app/tables/engine_rows.hpp"
+#include "model/app/request/resolve/request_fields.hpp"
+#include "model/app/tables/kinds/engine_rows.hpp"
 #include "model/app/tables/serve_many.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"

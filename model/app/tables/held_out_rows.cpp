@@ -1,8 +1,8 @@
 #include "model/app/tables/held_out_rows.hpp"
 
 #include "calib/fit/row_division.hpp"
-#include "model/app/tables/kernel_rows.hpp"
-#include "model/app/tables/power_rows.hpp"
+#include "model/app/tables/kinds/kernel_rows.hpp"
+#include "model/app/tables/kinds/power_rows.hpp"
 #include "model/app/tables/row_parts.hpp"
 #include "model/base/errors.hpp"
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "calib/validate/table_kind.hpp"
-#include "model/predict/operator_rows.hpp"
+#include "model/predict/rows/operator_rows.hpp"
 #include "model/timing/gpu/gpu_collective_timing.hpp"
 #include "reports/record/csv.hpp"
 

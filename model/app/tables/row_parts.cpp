@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "calib/fit/row_division.hpp"
-#include "model/app/tables/attention_block_rows.hpp"
-#include "model/app/tables/energy_run_rows.hpp"
 #include "model/app/tables/held_out_rows.hpp"
-#include "model/app/tables/layer_table_rows.hpp"
-#include "model/app/tables/power_rows.hpp"
+#include "model/app/tables/kinds/attention_block_rows.hpp"
+#include "model/app/tables/kinds/energy_run_rows.hpp"
+#include "model/app/tables/kinds/layer_table_rows.hpp"
+#include "model/app/tables/kinds/power_rows.hpp"
 #include "model/base/data_root.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/measured_data.hpp"

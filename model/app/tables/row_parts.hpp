@@ -13,7 +13,7 @@
 #include "calib/fit/split.hpp"
 #include "calib/validate/part.hpp"
 #include "calib/validate/table_kind.hpp"
-#include "model/predict/operator_rows.hpp"
+#include "model/predict/rows/operator_rows.hpp"
 #include "model/timing/gpu/attention_library.hpp"
 #include "model/timing/gpu/gpu_collective_timing.hpp"
 #include "reports/record/csv.hpp"

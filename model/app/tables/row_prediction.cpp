@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "model/app/request/outcome_tag.hpp"
+#include "model/app/request/record/outcome_tag.hpp"
 #include "model/base/number_text.hpp"
 #include "model/base/text.hpp"
 #include "reports/record/csv.hpp"

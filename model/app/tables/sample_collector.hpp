@@ -10,7 +10,7 @@
 #include "calib/validate/accuracy_report.hpp"
 #include "calib/validate/table_kind.hpp"
 #include "model/app/tables/batch_predictor.hpp"
-#include "model/app/tables/served_rate.hpp"
+#include "model/app/tables/kinds/served_rate.hpp"
 #include "reports/record/csv.hpp"
 
 namespace foretell {

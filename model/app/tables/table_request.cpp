@@ -6,8 +6,8 @@
 
 #include "hw/spec/gpu/gpu_catalog.hpp"
 #include "hw/spec/gpu/kernel_library.hpp"
-#include "model/app/request/request_fields.hpp"
-#include "model/app/request/resolved_request.hpp"
+#include "model/app/request/resolve/request_fields.hpp"
+#include "model/app/request/resolve/resolved_request.hpp"
 #include "model/app/serving/request/serve_keys.hpp"
 #include "model/app/tables/row_filter.hpp"
 #include "model/base/errors.hpp"

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "calib/validate/table_kind.hpp"
-#include "model/app/request/field_names.hpp"
 #include "model/app/request/prediction.hpp"
-#include "model/app/tables/published_rows.hpp"
+#include "model/app/request/resolve/field_names.hpp"
+#include "model/app/tables/kinds/published_rows.hpp"
 #include "reports/record/csv.hpp"
 #include "reports/record/run_record.hpp"
 

@@ -5,7 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
-#include "model/app/request/request_fields.hpp"
+#include "model/app/request/resolve/request_fields.hpp"
 #include "model/app/terminal/options.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "model/app/request/device_family.hpp"
-#include "model/app/request/field_names.hpp"
+#include "model/app/request/family/device_family.hpp"
 #include "model/app/request/parallel_predict.hpp"
+#include "model/app/request/resolve/field_names.hpp"
 #include "model/app/terminal/progress.hpp"
 #include "model/app/terminal/request_options.hpp"
 #include "model/base/errors.hpp"

@@ -1,7 +1,7 @@
 #include "model/testing/toy_npu/toy_family.hpp"
 
 #include "model/base/errors.hpp"
-#include "model/predict/memory_use.hpp"
+#include "model/predict/calls/memory_use.hpp"
 #include "model/predict/program_metrics.hpp"
 #include "model/system/critical_path.hpp"
 #include "model/testing/toy_npu/components/toy_npu.hpp"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "model/app/request/device_family.hpp"
+#include "model/app/request/family/device_family.hpp"
 
 namespace foretell {
 

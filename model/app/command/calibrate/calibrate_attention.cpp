@@ -6,7 +6,7 @@
 #include "model/app/command/calibrate/table_rows.hpp"
 #include "model/app/tables/row_parts.hpp"
 #include "model/base/errors.hpp"
-#include "model/predict/attention_rows.hpp"
+#include "model/predict/rows/attention_rows.hpp"
 #include "reports/record/csv.hpp"
 
 namespace foretell {

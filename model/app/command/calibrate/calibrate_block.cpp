@@ -6,7 +6,7 @@
 #include "model/app/command/calibrate/calibrate_kernels.hpp"
 #include "model/app/command/calibrate/kernel_calibration.hpp"
 #include "model/app/command/calibrate/table_rows.hpp"
-#include "model/app/tables/attention_block_rows.hpp"
+#include "model/app/tables/kinds/attention_block_rows.hpp"
 #include "model/timing/gpu/attention_block_timing.hpp"
 #include "reports/record/csv.hpp"
 

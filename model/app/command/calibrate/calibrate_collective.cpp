@@ -14,7 +14,7 @@
 #include "model/app/tables/row_parts.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
-#include "model/predict/collective_rows.hpp"
+#include "model/predict/rows/collective_rows.hpp"
 #include "reports/record/csv.hpp"
 
 namespace foretell {

@@ -25,7 +25,7 @@
 #include "model/app/command/calibrate/fit_rows.hpp"
 #include "model/app/command/calibrate/kernel_calibration.hpp"
 #include "model/app/request/parallel_predict.hpp"
-#include "model/app/request/request_fields.hpp"
+#include "model/app/request/resolve/request_fields.hpp"
 #include "model/app/terminal/options.hpp"
 #include "model/app/terminal/output.hpp"
 #include "model/app/terminal/progress.hpp"

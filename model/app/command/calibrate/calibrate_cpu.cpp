@@ -16,7 +16,7 @@
 #include "model/app/command/calibrate/cpu_records.hpp"
 #include "model/app/command/calibrate/emulated_rows.hpp"
 #include "model/app/command/calibrate/fit_output.hpp"
-#include "model/app/request/request_fields.hpp"
+#include "model/app/request/resolve/request_fields.hpp"
 #include "model/app/tables/row_parts.hpp"
 #include "model/app/terminal/output.hpp"
 #include "model/app/terminal/progress.hpp"

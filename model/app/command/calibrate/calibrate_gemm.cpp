@@ -11,7 +11,7 @@
 #include "model/app/command/calibrate/calibrate_kernels.hpp"
 #include "model/app/command/calibrate/kernel_calibration.hpp"
 #include "model/app/command/calibrate/table_rows.hpp"
-#include "model/app/tables/kernel_rows.hpp"
+#include "model/app/tables/kinds/kernel_rows.hpp"
 #include "model/app/tables/row_parts.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"

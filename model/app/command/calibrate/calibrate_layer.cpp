@@ -7,7 +7,7 @@
 #include "model/app/command/calibrate/calibrate_kernels.hpp"
 #include "model/app/command/calibrate/kernel_calibration.hpp"
 #include "model/app/command/calibrate/table_rows.hpp"
-#include "model/app/tables/layer_table_rows.hpp"
+#include "model/app/tables/kinds/layer_table_rows.hpp"
 #include "model/base/errors.hpp"
 #include "reports/record/csv.hpp"
 

@@ -18,7 +18,7 @@
 #include "model/base/errors.hpp"
 #include "model/base/number_text.hpp"
 #include "model/base/text.hpp"
-#include "model/predict/operator_rows.hpp"
+#include "model/predict/rows/operator_rows.hpp"
 #include "model/timing/gpu/soft_limits.hpp"
 #include "reports/record/text_file.hpp"
 

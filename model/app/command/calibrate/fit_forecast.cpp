@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "calib/fitted/neuron/neuron_factors.hpp"
-#include "model/app/request/outcome_tag.hpp"
+#include "model/app/request/record/outcome_tag.hpp"
 #include "model/app/tables/table_request.hpp"
 #include "model/app/workers/worker_pool.hpp"
 #include "model/base/errors.hpp"

@@ -1,7 +1,7 @@
 #include "model/app/command/calibrate/fit_part_rows.hpp"
 
 #include "calib/validate/part.hpp"
-#include "model/app/tables/contradicted_times.hpp"
+#include "model/app/tables/uncounted/contradicted_times.hpp"
 #include "model/base/errors.hpp"
 
 namespace foretell {

@@ -9,7 +9,7 @@
 #include "calib/validate/table_kind.hpp"
 #include "model/app/tables/row_filter.hpp"
 #include "model/app/tables/row_parts.hpp"
-#include "model/app/tables/uncounted_lines.hpp"
+#include "model/app/tables/uncounted/uncounted_lines.hpp"
 #include "reports/record/csv.hpp"
 
 namespace foretell {

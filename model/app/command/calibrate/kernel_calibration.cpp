@@ -14,7 +14,7 @@
 #include "calib/validate/statistics.hpp"
 #include "model/app/command/calibrate/fit_output.hpp"
 #include "model/app/command/calibrate/parallel_fit.hpp"
-#include "model/app/request/request_fields.hpp"
+#include "model/app/request/resolve/request_fields.hpp"
 #include "model/app/terminal/output.hpp"
 #include "model/base/data_root.hpp"
 #include "model/base/errors.hpp"

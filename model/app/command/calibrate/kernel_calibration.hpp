@@ -16,7 +16,7 @@
 #include "hw/spec/gpu/gpu_spec.hpp"
 #include "model/app/command/calibrate/calibrate_kernels.hpp"
 #include "model/app/command/calibrate/table_rows.hpp"
-#include "model/app/tables/kernel_rows.hpp"
+#include "model/app/tables/kinds/kernel_rows.hpp"
 #include "model/app/terminal/session.hpp"
 #include "model/base/errors.hpp"
 

@@ -14,8 +14,8 @@
 #include "calib/validate/far_folds.hpp"
 #include "model/app/command/calibrate/fit_forecast.hpp"
 #include "model/app/command/calibrate/fit_rows.hpp"
-#include "model/app/request/intervals.hpp"
-#include "model/app/request/resolved_workload.hpp"
+#include "model/app/request/record/intervals.hpp"
+#include "model/app/request/resolve/resolved_workload.hpp"
 #include "model/base/data_root.hpp"
 
 namespace foretell {

@@ -12,8 +12,8 @@
 #include "calib/validate/left_out_rows.hpp"
 #include "calib/validate/table_kind.hpp"
 #include "hw/spec/gpu/gpu_catalog.hpp"
-#include "model/app/tables/excess_times.hpp"
-#include "model/app/tables/impossible_times.hpp"
+#include "model/app/tables/uncounted/excess_times.hpp"
+#include "model/app/tables/uncounted/impossible_times.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/measured_data.hpp"
 

@@ -9,7 +9,7 @@
 #include "calib/import/read_measurements.hpp"
 #include "hw/spec/gpu/gpu_spec.hpp"
 #include "model/app/command/calibrate/calibrate_kernels.hpp"
-#include "model/app/tables/kernel_rows.hpp"
+#include "model/app/tables/kinds/kernel_rows.hpp"
 #include "model/app/terminal/session.hpp"
 #include "model/base/units.hpp"
 #include "reports/record/csv.hpp"

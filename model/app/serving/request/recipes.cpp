@@ -9,8 +9,8 @@
 
 #include "hw/engines/engine_catalog.hpp"
 #include "hw/spec/shared/catalog.hpp"
-#include "model/app/request/distribution_text.hpp"
-#include "model/app/request/request_fields.hpp"
+#include "model/app/request/resolve/distribution_text.hpp"
+#include "model/app/request/resolve/request_fields.hpp"
 #include "model/app/serving/request/serve_keys.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"

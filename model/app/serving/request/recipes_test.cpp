@@ -8,7 +8,7 @@
 #include <tuple>
 #include <vector>
 
-#include "model/app/request/distribution_text.hpp"
+#include "model/app/request/resolve/distribution_text.hpp"
 #include "model/app/serving/request/serve.hpp"
 #include "model/base/errors.hpp"
 #include "model/testing/temporary_folder.hpp"

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "model/app/request/request_fields.hpp"
+#include "model/app/request/resolve/request_fields.hpp"
 #include "model/app/serving/request/length_shares.hpp"
 #include "model/base/errors.hpp"
 #include "model/config/entry_reader.hpp"

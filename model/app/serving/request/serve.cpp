@@ -7,11 +7,11 @@
 #include <memory>
 
 #include "hw/engines/engine_catalog.hpp"
-#include "model/app/request/added_notes.hpp"
-#include "model/app/request/device_family.hpp"
-#include "model/app/request/gpu_place.hpp"
-#include "model/app/request/intervals.hpp"
-#include "model/app/request/resolved_workload.hpp"
+#include "model/app/request/family/device_family.hpp"
+#include "model/app/request/record/added_notes.hpp"
+#include "model/app/request/record/intervals.hpp"
+#include "model/app/request/resolve/gpu_place.hpp"
+#include "model/app/request/resolve/resolved_workload.hpp"
 #include "model/app/serving/request/measured_trace.hpp"
 #include "model/app/serving/request/promise.hpp"
 #include "model/app/serving/request/serve_parts.hpp"

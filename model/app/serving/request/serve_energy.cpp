@@ -1,5 +1,5 @@
 #include "model/app/request/call_figures.hpp"
-#include "model/app/request/energy_record.hpp"
+#include "model/app/request/record/energy_record.hpp"
 #include "model/app/serving/request/serve_parts.hpp"
 
 namespace foretell {

@@ -1,7 +1,7 @@
 // Whose kernels a service calls.
 #include "hw/spec/gpu/kernel_library.hpp"
 #include "hw/spec/shared/kernel_rules.hpp"
-#include "model/app/request/device_family.hpp"
+#include "model/app/request/family/device_family.hpp"
 #include "model/app/serving/request/serve_parts.hpp"
 #include "model/base/errors.hpp"
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "model/app/request/request_fields.hpp"
+#include "model/app/request/resolve/request_fields.hpp"
 #include "model/app/serving/request/promise.hpp"
 #include "model/app/serving/request/serve_parts.hpp"
 #include "model/base/errors.hpp"

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "model/app/request/field_names.hpp"
+#include "model/app/request/resolve/field_names.hpp"
 #include "model/app/serving/request/serve.hpp"
 
 namespace foretell {

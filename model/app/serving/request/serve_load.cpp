@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "model/app/request/distribution_text.hpp"
+#include "model/app/request/resolve/distribution_text.hpp"
 #include "model/app/serving/request/serve.hpp"
 #include "model/base/errors.hpp"
 #include "workloads/traffic/trace_reader.hpp"

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "model/app/request/device_family.hpp"
+#include "model/app/request/family/device_family.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/measured_data.hpp"
 #include "model/base/text.hpp"

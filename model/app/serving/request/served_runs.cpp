@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "hw/spec/shared/catalog.hpp"
-#include "model/app/request/request_fields.hpp"
+#include "model/app/request/resolve/request_fields.hpp"
 #include "model/base/errors.hpp"
 #include "model/config/document.hpp"
 

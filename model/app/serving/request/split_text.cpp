@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "model/app/request/request_fields.hpp"
+#include "model/app/request/resolve/request_fields.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
 

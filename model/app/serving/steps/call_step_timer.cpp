@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "model/app/request/device_family.hpp"
+#include "model/app/request/family/device_family.hpp"
 #include "model/base/errors.hpp"
 #include "model/timing/shared/energy_timing.hpp"
 

@@ -25,8 +25,8 @@
 // what is exchanged while nothing computes depends on attention, too.
 //
 // --power-limit and --clock act on each of these calls: it runs at the clock that its power leaves
-// it (model/predict/limited_call.hpp). The energy of a step is the sum of theirs. Where that is
-// more than the limit leaves in the time of the step, it runs at a lower clock and takes longer,
+// it (model/predict/calls/limited_call.hpp). The energy of a step is the sum of theirs. Where that
+// is more than the limit leaves in the time of the step, it runs at a lower clock and takes longer,
 // unless a call has the lowest clock already.
 #pragma once
 
@@ -40,7 +40,7 @@
 #include <vector>
 
 #include "calib/fitted/shared/energy_factors.hpp"
-#include "model/app/request/gpu_request.hpp"
+#include "model/app/request/resolve/gpu_request.hpp"
 #include "model/app/serving/steps/image_timer.hpp"
 #include "model/app/serving/steps/layer_kinds.hpp"
 #include "model/app/serving/steps/lazy_grid.hpp"

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "model/app/request/prompt_images.hpp"
-#include "model/predict/limited_call.hpp"
+#include "model/app/request/resolve/prompt_images.hpp"
+#include "model/predict/calls/limited_call.hpp"
 #include "model/timing/shared/energy_timing.hpp"
 
 namespace foretell {

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "model/app/request/gpu_request.hpp"
+#include "model/app/request/resolve/gpu_request.hpp"
 #include "model/app/serving/steps/lazy_grid.hpp"
 #include "workloads/import/hf/image_prompt.hpp"
 

@@ -6,8 +6,8 @@
 #include <set>
 
 #include "model/app/plan/candidate.hpp"
-#include "model/app/request/device_family.hpp"
-#include "model/app/request/step_tokens.hpp"
+#include "model/app/request/family/device_family.hpp"
+#include "model/app/request/resolve/step_tokens.hpp"
 #include "model/app/serving/request/worker_machine.hpp"
 #include "model/app/study/what_if/served_point.hpp"
 #include "model/base/errors.hpp"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "model/app/request/device_family.hpp"
+#include "model/app/request/family/device_family.hpp"
 #include "model/app/request/prediction.hpp"
 #include "model/app/study/study.hpp"
 #include "reports/render/table.hpp"

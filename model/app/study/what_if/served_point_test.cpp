@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "model/app/request/request_fields.hpp"
+#include "model/app/request/resolve/request_fields.hpp"
 #include "model/app/serving/request/worker_machine.hpp"
 #include "model/app/study/what_if/study_request.hpp"
 #include "model/base/errors.hpp"

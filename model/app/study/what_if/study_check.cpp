@@ -5,7 +5,7 @@
 #include <optional>
 #include <set>
 
-#include "model/app/request/device_family.hpp"
+#include "model/app/request/family/device_family.hpp"
 #include "model/app/study/what_if/study_request.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"

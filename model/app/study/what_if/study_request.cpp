@@ -9,8 +9,8 @@
 
 #include "calib/fitted/shared/factors_folder.hpp"
 #include "hw/spec/shared/data_folder.hpp"
-#include "model/app/request/device_family.hpp"
-#include "model/app/request/request_fields.hpp"
+#include "model/app/request/family/device_family.hpp"
+#include "model/app/request/resolve/request_fields.hpp"
 #include "model/app/serving/request/serve_keys.hpp"
 #include "model/app/study/what_if/planned_point.hpp"
 #include "model/app/study/what_if/served_point.hpp"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "hw/spec/shared/catalog.hpp"
-#include "model/app/request/request_fields.hpp"
+#include "model/app/request/resolve/request_fields.hpp"
 #include "model/app/study/study.hpp"
 
 namespace foretell {

@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "model/app/request/field_names.hpp"
-#include "model/app/request/outcome_tag.hpp"
+#include "model/app/request/record/outcome_tag.hpp"
+#include "model/app/request/resolve/field_names.hpp"
 #include "model/app/serving/request/serve_keys.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/hash.hpp"

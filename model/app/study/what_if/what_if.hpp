@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "hw/spec/shared/catalog.hpp"
-#include "model/app/request/device_family.hpp"
+#include "model/app/request/family/device_family.hpp"
 #include "model/app/request/prediction.hpp"
 #include "reports/render/table.hpp"
 
