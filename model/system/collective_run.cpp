@@ -21,7 +21,7 @@ namespace {
 // Ranks that do not end together: how many rounds the mean of a round in a row is taken from, and
 // by which share of its time they must differ to make that worth it.
 constexpr std::uint32_t kRoundsInARow = 9;
-constexpr double kSkewThatCounts = 2e-4;
+constexpr double kSkewThatCounts = 1e-3;
 
 // Who runs a collective, and where.
 struct Members {
