@@ -42,7 +42,7 @@ const std::vector<OtherNames>& other_names() {
       {"--max-batch",
        {"--max-num-seqs", "--max-running-requests", "--max-batch-size", "--batch-size", "--batch",
         "--bs"}},
-      {"--seq", {"--seq-len", "--sequence-length", "--seqlen", "--tokens"}},
+      {"--seq", {"--seq-len", "--sequence", "--sequence-length", "--seqlen", "--tokens"}},
       {"--context", {"--max-model-len", "--max-seq-len", "--context-length", "--max-context-len"}},
       {"--tp", {"--tensor-parallel-size", "--tp-size", "--tensor-parallel"}},
       {"--pp", {"--pipeline-parallel-size", "--pp-size", "--pipeline-parallel"}},
@@ -142,6 +142,21 @@ std::vector<std::string> command_names(const CLI::App& app) {
   return names;
 }
 
+// " (run and compare take it)" for an option of other commands; nothing where none has it.
+std::string takers(const CLI::App& app, const std::string& option) {
+  constexpr std::size_t kShown = 3;
+  std::vector<std::string> commands;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    const std::vector<std::string> known = option_names(*command);
+    if (std::find(known.begin(), known.end(), option) == known.end()) continue;
+    if (commands.size() == kShown) break;
+    commands.push_back(command->get_name());
+  }
+  if (commands.empty()) return "";
+  const bool one = commands.size() == 1;
+  return " (" + join(commands, ", ") + (one ? " takes it)" : " take it)");
+}
+
 // What the command line parser complains about, in the words of the other messages.
 std::string explain_parse_error(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App& command = innermost(app);
@@ -152,7 +167,8 @@ std::string explain_parse_error(const CLI::App& app, const CLI::ParseError& erro
       const std::vector<std::string> known = option_names(command);
       const std::string here = known_elsewhere(name, known);
       if (!here.empty()) return "unknown option '" + name + "'; here it is '" + here + "'";
-      return unknown_name("option", name, known).what();
+      std::string message = unknown_name("option", name, known).what();
+      return message.insert(message.find(name) + name.size() + 1, takers(app, name));
     }
     if (&command == &app) return unknown_name("command", name, command_names(app)).what();
     const std::vector<std::string> known = option_names(command);
@@ -163,7 +179,9 @@ std::string explain_parse_error(const CLI::App& app, const CLI::ParseError& erro
   const std::string text = error.what();
   const std::size_t repeated = text.find(": At Most 1 required");
   if (repeated != std::string::npos)
-    return text.substr(0, repeated) + ": is given more than once; it takes one value";
+    return text.substr(0, repeated) +
+           ": is given more than once; give it once, and where it takes several values, those with "
+           "commas between them";
   return error.what();
 }
 

@@ -70,7 +70,7 @@ TEST(Application, UnknownWordsNameTheNearest) {
   EXPECT_EQ(help.code, kUserMistake);
   EXPECT_THAT(help.messages, HasSubstr("nearest is 'compare'"));
   EXPECT_THAT(run_command(run_line({"--seed", "1", "--seed", "2"})).messages,
-              HasSubstr("--seed: is given more than once"));
+              HasSubstr("--seed: is given more than once; give it once"));
   EXPECT_THAT(run_command(run_line({"--format", "jsn"})).messages, HasSubstr("nearest is 'json'"));
 }
 
@@ -101,6 +101,8 @@ TEST(Application, OptionsOfOtherProgramsAreKnownByTheirNames) {
   EXPECT_THAT(said("run", "--batch-size"), HasSubstr("here it is '--batch'"));
   EXPECT_THAT(said("serve", "--batch-size"), HasSubstr("here it is '--max-batch'"));
   EXPECT_THAT(said("serve", "--gpu-memory-utilization"), HasSubstr("here it is '--kv-fraction'"));
+  EXPECT_THAT(run_command({"sweep", "--on", "inf2.xlarge"}).messages,
+              HasSubstr("unknown option '--on' (run, compare, explain take it)"));
   // Only what the command has.
   EXPECT_THAT(said("run", "--qps"), Not(HasSubstr("here it is")));
 }
