@@ -118,12 +118,16 @@ class Dies {
   std::string node_name(const ProcessChange& change) const {
     return change.node.empty() ? entry().required("node", "").as_text("node") : change.node;
   }
-  // That of the change, else the standard of memory that the device states, else of its dies.
+  // That of the change, else the standard of memory that the device states, else the one it has
+  // on its dies, else of most devices with these.
   std::string memory_name(const ProcessChange& change,
                           const std::vector<Parameter>& parameters = {}) const {
     if (!change.memory.empty()) return change.memory;
     const std::string standard = text_of(parameters, "device.hbm.standard");
     if (nodes_.required("memories", "").find(standard) != nullptr) return standard;
+    if (enabled_ != nullptr && enabled_->find("memory") != nullptr) {
+      return enabled_->find("memory")->as_text("memory");
+    }
     return entry().required("memory", "").as_text("memory");
   }
   const Node& node(const std::string& name) const {

@@ -156,6 +156,9 @@ TEST(DieArea, FinerProcessSwitchesForLess) {
   EXPECT_DOUBLE_EQ(energy_change("a100-sxm", {}).switched, 1);
   EXPECT_LT(energy_change("a100-sxm", {"4nm", ""}).switched, 1);
   EXPECT_LT(energy_change("a100-sxm", {"", "hbm3e"}).memory.value(), 0);
+  // An H200 has that already; most devices with its dies do not.
+  EXPECT_DOUBLE_EQ(energy_change("h200-sxm", {"", "hbm3e"}).memory.value(), 0);
+  EXPECT_LT(energy_change("h100-sxm", {"", "hbm3e"}).memory.value(), 0);
 }
 
 }  // namespace
