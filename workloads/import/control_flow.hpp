@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "workloads/import/hf/model_config.hpp"
+#include "workloads/import/hf/config/model_config.hpp"
 #include "workloads/import/workload.hpp"
 
 namespace foretell {

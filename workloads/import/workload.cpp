@@ -14,12 +14,12 @@
 #include "model/base/limited_text.hpp"
 #include "model/base/names.hpp"
 #include "model/base/text.hpp"
-#include "workloads/import/hf/architecture.hpp"
-#include "workloads/import/hf/decoder_graph.hpp"
-#include "workloads/import/hf/encoder_decoder_graph.hpp"
-#include "workloads/import/hf/encoder_graph.hpp"
-#include "workloads/import/hf/vision_graph.hpp"
-#include "workloads/import/hf/windowed_encoder_graph.hpp"
+#include "workloads/import/hf/config/architecture.hpp"
+#include "workloads/import/hf/decoder/decoder_graph.hpp"
+#include "workloads/import/hf/encoder/encoder_decoder_graph.hpp"
+#include "workloads/import/hf/encoder/encoder_graph.hpp"
+#include "workloads/import/hf/encoder/windowed_encoder_graph.hpp"
+#include "workloads/import/hf/vision/vision_graph.hpp"
 #include "workloads/import/onnx/onnx_import.hpp"
 
 namespace foretell {

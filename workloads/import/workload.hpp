@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "workloads/import/hf/model_config.hpp"
+#include "workloads/import/hf/config/model_config.hpp"
 #include "workloads/ir/graph.hpp"
 
 namespace foretell {

@@ -10,7 +10,7 @@
 #include "model/base/number_text.hpp"
 #include "model/base/text.hpp"
 #include "model/config/unit_text.hpp"
-#include "workloads/import/hf/config_readers.hpp"
+#include "workloads/import/hf/config/config_readers.hpp"
 
 namespace foretell {
 namespace {

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "workloads/import/hf/model_config.hpp"
+#include "workloads/import/hf/config/model_config.hpp"
 
 namespace foretell {
 

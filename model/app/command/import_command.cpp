@@ -19,8 +19,8 @@
 #include "reports/record/csv.hpp"
 #include "reports/record/json_text.hpp"
 #include "reports/render/si_format.hpp"
-#include "workloads/import/hf/architecture_files.hpp"
-#include "workloads/import/hf/network_facts.hpp"
+#include "workloads/import/hf/config/architecture_files.hpp"
+#include "workloads/import/hf/config/network_facts.hpp"
 
 namespace foretell {
 namespace {

@@ -15,7 +15,7 @@
 #include "model/app/terminal/request_options.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
-#include "workloads/import/hf/stored_formats.hpp"
+#include "workloads/import/hf/config/stored_formats.hpp"
 
 namespace foretell {
 namespace {

@@ -8,8 +8,8 @@
 #include "model/base/text.hpp"
 #include "reports/render/si_format.hpp"
 #include "workloads/import/control_flow.hpp"
-#include "workloads/import/hf/network_facts.hpp"
-#include "workloads/import/hf/stored_formats.hpp"
+#include "workloads/import/hf/config/network_facts.hpp"
+#include "workloads/import/hf/config/stored_formats.hpp"
 #include "workloads/ir/work.hpp"
 
 namespace foretell {

@@ -8,7 +8,7 @@
 #include "model/app/command/testing/command_runner.hpp"
 #include "reports/record/csv.hpp"
 #include "reports/record/summary.hpp"
-#include "workloads/import/hf/model_config.hpp"
+#include "workloads/import/hf/config/model_config.hpp"
 
 namespace foretell {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "model/app/plan/plan.hpp"
-#include "workloads/import/hf/model_config.hpp"
+#include "workloads/import/hf/config/model_config.hpp"
 
 namespace foretell {
 

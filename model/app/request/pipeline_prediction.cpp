@@ -12,8 +12,8 @@
 #include "model/app/request/record/intervals.hpp"
 #include "model/base/errors.hpp"
 #include "model/predict/queueing.hpp"
-#include "workloads/import/hf/diffusion_graph.hpp"
-#include "workloads/import/hf/token_sharing.hpp"
+#include "workloads/import/hf/diffusion/diffusion_graph.hpp"
+#include "workloads/import/hf/diffusion/token_sharing.hpp"
 #include "workloads/import/workload.hpp"
 
 namespace foretell {

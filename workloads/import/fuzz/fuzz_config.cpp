@@ -8,7 +8,7 @@
 
 #include "model/base/errors.hpp"
 #include "model/config/document.hpp"
-#include "workloads/import/hf/architecture.hpp"
+#include "workloads/import/hf/config/architecture.hpp"
 #include "workloads/import/workload.hpp"
 
 namespace {

@@ -4,7 +4,7 @@
 
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
-#include "workloads/import/hf/stored_formats.hpp"
+#include "workloads/import/hf/config/stored_formats.hpp"
 
 namespace foretell {
 

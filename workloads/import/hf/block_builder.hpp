@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "workloads/import/hf/model_config.hpp"
+#include "workloads/import/hf/config/model_config.hpp"
 #include "workloads/ir/graph.hpp"
 
 namespace foretell {

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "model/base/errors.hpp"
-#include "workloads/import/hf/network_facts.hpp"
-#include "workloads/import/hf/stored_formats.hpp"
+#include "workloads/import/hf/config/network_facts.hpp"
+#include "workloads/import/hf/config/stored_formats.hpp"
 #include "workloads/import/workload.hpp"
 
 namespace foretell {

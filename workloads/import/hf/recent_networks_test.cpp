@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "model/base/errors.hpp"
-#include "workloads/import/hf/image_prompt.hpp"
-#include "workloads/import/hf/network_facts.hpp"
+#include "workloads/import/hf/config/network_facts.hpp"
 #include "workloads/import/hf/testing/flops_of_phases.hpp"
+#include "workloads/import/hf/vision/image_prompt.hpp"
 #include "workloads/import/workload.hpp"
 
 namespace foretell {

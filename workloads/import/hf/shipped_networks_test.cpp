@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "workloads/import/hf/network_facts.hpp"
+#include "workloads/import/hf/config/network_facts.hpp"
 #include "workloads/import/workload.hpp"
 
 namespace foretell {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "model/base/errors.hpp"
-#include "workloads/import/hf/network_facts.hpp"
-#include "workloads/import/hf/stored_formats.hpp"
+#include "workloads/import/hf/config/network_facts.hpp"
+#include "workloads/import/hf/config/stored_formats.hpp"
 #include "workloads/import/hf/testing/flops_of_phases.hpp"
 #include "workloads/import/workload.hpp"
 

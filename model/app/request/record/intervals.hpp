@@ -20,7 +20,7 @@
 
 #include "calib/validate/next_group.hpp"
 #include "model/app/request/prediction.hpp"
-#include "workloads/import/hf/model_config.hpp"
+#include "workloads/import/hf/config/model_config.hpp"
 
 namespace foretell {
 

@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "model/app/request/prediction.hpp"
-#include "workloads/import/hf/model_config.hpp"
+#include "workloads/import/hf/config/model_config.hpp"
 
 namespace foretell {
 

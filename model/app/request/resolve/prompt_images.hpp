@@ -2,7 +2,7 @@
 #pragma once
 
 #include "model/app/request/resolve/resolved_workload.hpp"
-#include "workloads/import/hf/image_prompt.hpp"
+#include "workloads/import/hf/vision/image_prompt.hpp"
 
 namespace foretell {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "model/base/text.hpp"
-#include "workloads/import/hf/stored_formats.hpp"
+#include "workloads/import/hf/config/stored_formats.hpp"
 #include "workloads/ir/precision.hpp"
 
 namespace foretell {

@@ -19,7 +19,7 @@
 #include "model/base/text.hpp"
 #include "model/mapping/gpu/narrow_activations.hpp"
 #include "model/mapping/gpu/packed_tokens.hpp"
-#include "workloads/import/hf/token_sharing.hpp"
+#include "workloads/import/hf/diffusion/token_sharing.hpp"
 #include "workloads/import/workload_set.hpp"
 #include "workloads/ir/general_form.hpp"
 #include "workloads/ir/two_batches.hpp"

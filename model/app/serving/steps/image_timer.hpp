@@ -5,7 +5,7 @@
 
 #include "model/app/request/resolve/gpu_request.hpp"
 #include "model/app/serving/steps/lazy_grid.hpp"
-#include "workloads/import/hf/image_prompt.hpp"
+#include "workloads/import/hf/vision/image_prompt.hpp"
 
 namespace foretell {
 

@@ -1,7 +1,7 @@
 // Which networks a service answers with.
 #pragma once
 
-#include "workloads/import/hf/model_config.hpp"
+#include "workloads/import/hf/config/model_config.hpp"
 
 namespace foretell {
 

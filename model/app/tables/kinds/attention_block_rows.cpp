@@ -11,7 +11,7 @@
 #include "model/base/text.hpp"
 #include "model/predict/calls/gpu_call.hpp"
 #include "model/timing/shared/chain_interval.hpp"
-#include "workloads/import/hf/parts_graph.hpp"
+#include "workloads/import/hf/decoder/parts_graph.hpp"
 #include "workloads/ir/precision.hpp"
 
 namespace foretell {

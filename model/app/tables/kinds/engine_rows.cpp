@@ -9,7 +9,7 @@
 #include "model/app/request/family/device_family.hpp"
 #include "model/base/number_text.hpp"
 #include "model/base/text.hpp"
-#include "workloads/import/hf/network_facts.hpp"
+#include "workloads/import/hf/config/network_facts.hpp"
 
 namespace foretell {
 namespace {
