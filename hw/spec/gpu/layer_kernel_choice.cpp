@@ -11,12 +11,14 @@ namespace {
 
 LayerTypeChoice read_type_choice(const Node& node) {
   LayerTypeChoice choice;
-  EntryReader reader(node, "types");
+  EntryReader reader(node, "types", {"why", "source"});
   reader.require({"compute", "weights", "type", "tables"});
   reader.text("compute", choice.compute);
   reader.text("weights", choice.weights);
   reader.text("type", choice.type);
   reader.texts("tables", choice.tables);
+  reader.texts("libraries", choice.libraries);
+  reader.text("pipe", choice.pipe);
   reader.finish();
   return choice;
 }
@@ -62,9 +64,15 @@ void LayerKernelChoice::read_operation(const Node& node) {
 }
 
 const LayerTypeChoice* LayerKernelChoice::type(const std::string& compute,
-                                               const std::string& weights) const {
+                                               const std::string& weights,
+                                               const std::string& library,
+                                               const std::map<std::string, double>& pipes) const {
   for (const LayerTypeChoice& choice : types_) {
-    if (choice.compute == compute && choice.weights == weights) return &choice;
+    const auto& libraries = choice.libraries;
+    const bool is_of = libraries.empty() ||
+                       std::find(libraries.begin(), libraries.end(), library) != libraries.end();
+    const bool runs = choice.pipe.empty() || pipes.count(choice.pipe) > 0;
+    if (is_of && runs && choice.compute == compute && choice.weights == weights) return &choice;
   }
   return nullptr;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -11,10 +12,12 @@
 namespace foretell {
 
 struct LayerTypeChoice {
-  std::string compute;              // as a policy names it: "bf16"
-  std::string weights;              // "mxfp4"
-  std::string type;                 // of layer_kernel_facts.hpp
-  std::vector<std::string> tables;  // last words of tables, the best first
+  std::string compute;                 // as a policy names it: "bf16"
+  std::string weights;                 // "mxfp4"
+  std::string type;                    // of layer_kernel_facts.hpp
+  std::vector<std::string> tables;     // last words of tables, the best first
+  std::vector<std::string> libraries;  // that choose so; none: all
+  std::string pipe;                    // … on chips that have one for this type; "": on all
 };
 
 struct LayerOperationChoice {
@@ -32,8 +35,11 @@ class LayerKernelChoice {
  public:
   LayerKernelChoice();  // reads the file; UserError with file:line
 
-  // Null when no tables have such products.
-  const LayerTypeChoice* type(const std::string& compute, const std::string& weights) const;
+  // What a library calls on a chip with these pipes, by type. Null when no tables have such
+  // products.
+  const LayerTypeChoice* type(const std::string& compute, const std::string& weights,
+                              const std::string& library,
+                              const std::map<std::string, double>& pipes) const;
 
   // The kernels of an operation, those of `library` first.
   std::vector<const LayerOperationChoice*> kernels(const std::string& operation,

@@ -156,7 +156,8 @@ void LayerKernels::take(const Chosen& chosen, GridSequence program, MappedOp& op
 bool LayerKernels::add_experts(const ExpertShape& shape, DType compute, DType weights,
                                MappedOp& op) {
   const LayerTypeChoice* type =
-      layer_choice().type(std::string(to_string(compute)), std::string(to_string(weights)));
+      layer_choice().type(std::string(to_string(compute)), std::string(to_string(weights)),
+                          factors_.library().id, device_.matrix_rate);
   if (type == nullptr) return false;
   Wanted wanted{"experts", "experts", type->type, type->tables};
   wanted.exchanged = shape.exchanged;
