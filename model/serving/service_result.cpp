@@ -125,10 +125,14 @@ double arrival_limit(const ServiceResult& result, bool by_chance) {
   const auto first = static_cast<std::size_t>(result.warm_up);
   if (first >= result.requests.size()) return std::numeric_limits<double>::infinity();
   const Seconds coming = result.last_arrival - result.requests[first].arrival;
-  if (coming <= Seconds(0)) return std::numeric_limits<double>::infinity();
+  if (coming <= Seconds(0) || window.requests == 0) return std::numeric_limits<double>::infinity();
+  const auto came = std::count_if(
+      result.requests.begin() + static_cast<std::ptrdiff_t>(first), result.requests.end(),
+      [&](const ServedRequest& request) { return request.arrival <= result.last_arrival; });
+  const double unanswered = static_cast<double>(came) / window.requests;
   constexpr double kUpTo90Percent = 1.2816;  // of a normal distribution, in standard deviations
   const double more = by_chance ? 1 + kUpTo90Percent / std::sqrt(window.requests) : 1;
-  return std::max(1.0, window.time / coming * more);
+  return std::max(1.0, window.time / coming * unanswered * more);
 }
 
 double requests_per_s(const ServiceResult& result) {

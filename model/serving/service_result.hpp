@@ -112,6 +112,7 @@ struct ServiceResult {
   double moving_at_last_arrival = 0;  // KV caches on the link between workers, or waiting for it
   Seconds request_time;               // integral of the number of requests in the service over time
   std::array<Seconds, kSpentKinds> spent{};
+  Seconds host_bound;  // of it, when steps waited for the host, or it took longer than the devices
   std::array<Seconds, kWaitKinds> waited{};
   Seconds link_busy;
   Bytes transferred;

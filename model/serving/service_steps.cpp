@@ -134,6 +134,7 @@ Seconds ServingWorker::pass_stages(const std::vector<StepTime>& stages, Seconds 
   const bool overlap = group_.rules.overlap;
   PipelineFree& free = *pipeline_;
   Seconds at = std::max(service_now(), free.host);
+  const Seconds waited = at - service_now();  // while the host prepared steps of other batches
   Seconds device;
   Seconds all;
   if (!overlap) at += host;
@@ -151,7 +152,9 @@ Seconds ServingWorker::pass_stages(const std::vector<StepTime>& stages, Seconds 
     device += time.total + time.handover;
   }
   all = overlap ? std::max(all, host) : all + host;
-  state_.result.spent[kHost] += std::max(Seconds(0), all - device);
+  const Seconds shown = waited + std::max(Seconds(0), all - device);
+  state_.result.spent[kHost] += shown;
+  state_.result.host_bound += overlap && host >= device ? waited + all : shown;
   work = all;
   return overlap ? std::max(at, free.host) : at;
 }

@@ -380,16 +380,9 @@ class Server {
     summary.requests = result.answered;
     summary.interrupted = result.interrupted;
     summary.duration_s = result.end.value();
-    double usd_per_hour = 0;
-    bool priced = true;  // part of a price is none
-    for (const auto& group : groups_) {
-      const WorkerMachine& machine = group->machine;
-      priced = priced && machine.usd_per_hour > 0;
-      usd_per_hour += machine.usd_per_hour * machine.devices_per_worker * group->group.workers /
-                      std::max(1, machine.devices);
-    }
-    if (priced && summary.output_tokens_per_s > 0) {
-      summary.cost_usd_per_million = usd_per_hour / 3600 / summary.output_tokens_per_s * 1e6;
+    const std::optional<double> usd_per_hour = machines_price(powered_workers());
+    if (usd_per_hour && summary.output_tokens_per_s > 0) {
+      summary.cost_usd_per_million = *usd_per_hour / 3600 / summary.output_tokens_per_s * 1e6;
     }
     summary.binds = what_binds(result);
     summary.time_shares = time_shares_of(result, batches());

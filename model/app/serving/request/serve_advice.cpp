@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "hw/engines/engine_catalog.hpp"
@@ -13,7 +14,13 @@ namespace {
 // Of the memory that an engine takes, for KV blocks: with less a service answers a few requests at
 // a time, and more devices to a copy are taken instead.
 constexpr double kRoomForBlocks = 0.25;
-constexpr double kGrowing = 0.25;  // of all requests wait when the last one comes: no steady state
+
+// This many of all requests wait when the last one comes where a queue grows: a share of few, and
+// of more what is beyond chance.
+double in_a_growing_queue(std::int64_t requests) {
+  const auto all = static_cast<double>(requests);
+  return std::min(0.25 * all, std::max(10.0, 0.05 * all));
+}
 
 // Of the memory that the engine takes of each device, the part for KV blocks when `tp` devices
 // share a copy; 0 where not even a block fits.
@@ -62,7 +69,7 @@ std::vector<std::string> growth_notes(const ServiceResult& result, double offere
                                       std::int64_t requests) {
   const double waiting = result.waiting_at_last_arrival;
   const double moving = result.moving_at_last_arrival;
-  const double many = kGrowing * static_cast<double>(requests);
+  const double many = in_a_growing_queue(requests);
   if (result.answered > 0 && waiting + moving > many) {
     const double link_s = result.link_busy.value() / static_cast<double>(result.answered);
     if (offered_per_s * link_s > 1) {
@@ -99,8 +106,9 @@ std::vector<std::string> service_notes(const std::string& engine_name, const Eng
     taken[machine.system] += group.devices();
     const int more = machine.devices / std::max(1, machine.devices_per_worker);
     if (groups.size() == 1 && group.workers == 1 && more > 1) {
-      notes.push_back(fmt::format("{} of {} devices serve; --dp {} makes workers of all",
-                                  machine.devices_per_worker, machine.devices, more));
+      notes.push_back(fmt::format("{} of {} devices serve; --dp {} makes workers of all{}",
+                                  machine.devices_per_worker, machine.devices, more,
+                                  machine.usd_per_hour > 0 ? ", at the same price" : ""));
     }
     if (taken[machine.system] > machine.devices) {
       notes.push_back(
@@ -117,6 +125,26 @@ std::vector<std::string> service_notes(const std::string& engine_name, const Eng
   if (priced && !unpriced.empty())
     notes.push_back("no cost is given, as no price of " + unpriced.front() + " is known");
   return notes;
+}
+
+std::optional<double> machines_price(const std::vector<PoweredWorkers>& groups) {
+  struct Taken {
+    double devices = 0;
+    const WorkerMachine* machine = nullptr;
+  };
+  std::map<std::string, Taken> systems;
+  for (const PoweredWorkers& group : groups) {
+    if (group.machine->usd_per_hour <= 0) return std::nullopt;
+    Taken& taken = systems[group.machine->system];
+    taken.devices += group.devices();
+    taken.machine = group.machine;
+  }
+  double usd_per_hour = 0;
+  for (const auto& [system, taken] : systems) {
+    usd_per_hour += std::ceil(taken.devices / std::max(1, taken.machine->devices)) *
+                    taken.machine->usd_per_hour;
+  }
+  return usd_per_hour;
 }
 
 }  // namespace foretell

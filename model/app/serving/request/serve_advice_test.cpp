@@ -250,5 +250,17 @@ TEST(ServeAdvice, TheRecordListsExpertsAndLibrary) {
   EXPECT_THAT(scenario, Contains(Entry("library", "vllm")));
 }
 
+// There are no eighths of an instance to rent.
+TEST(ServeAdvice, AMachineIsPaidForAsAWhole) {
+  const auto usd_per_hour = [](int dp) {
+    ServeRequest request = asked("p5.48xlarge", "Llama-3.1-8B", 1);
+    request.machine.dp = dp;
+    const ServeSummary summary = served(request).summary;
+    return summary.cost_usd_per_million.value() * summary.output_tokens_per_s * 3600 / 1e6;
+  };
+  EXPECT_NEAR(usd_per_hour(1), usd_per_hour(8), 1e-6);
+  EXPECT_NEAR(usd_per_hour(8), 55.04, 0.01);
+}
+
 }  // namespace
 }  // namespace foretell

@@ -41,7 +41,8 @@ std::map<std::string, double> time_shares_of(const ServiceResult& result, int ba
 std::string what_binds(const ServiceResult& result) {
   if (result.answered == 0 || !(result.busy > Seconds(0))) return "nothing";
   if (result.link_busy > kMaxOfIt * result.end) return "link between prefill and decode";
-  const Seconds busy = result.busy;
+  Seconds busy;  // with the time that steps wait for a host that prepares others
+  for (const NamedShare& one : kShares) busy += result.spent[one.kind];
   std::string queue;
   if (result.waited[kForBlocks] > kOften * busy) {
     queue = ", requests wait for KV blocks";
@@ -50,12 +51,16 @@ std::string what_binds(const ServiceResult& result) {
   } else if (result.waited[kForTokens] > kOften * busy) {
     queue = ", requests wait for room in the step";
   }
+  const auto named = [&](const char* name, Seconds time) {
+    return fmt::format("{} ({:.0f} % of the busy time){}", name, 100 * (time / busy), queue);
+  };
+  // While the host takes longer than the devices, these are busy, too, and no faster ones help.
+  if (result.host_bound > kMaxOfIt * busy) return named("host", result.host_bound);
   const NamedShare* most = &kShares[0];
   for (const NamedShare& one : kShares) {
     if (result.spent[one.kind] > result.spent[most->kind]) most = &one;
   }
-  return fmt::format("{} ({:.0f} % of the busy time){}", most->name,
-                     100 * result.spent[most->kind] / busy, queue);
+  return named(most->name, result.spent[most->kind]);
 }
 
 }  // namespace foretell

@@ -45,7 +45,8 @@ void fill_energy(const ServiceResult& result, const std::vector<PoweredWorkers>&
     limited = limited && group.machine->limit > Watts(0);
   }
   const FullWindow& full = result.full;
-  const Seconds time = full.is_whole() ? full.end - full.begin : result.end;
+  const Seconds begin = result.requests.empty() ? Seconds(0) : result.requests.front().arrival;
+  const Seconds time = full.is_whole() ? full.end - full.begin : result.end - begin;
   if (time <= Seconds(0) || !(idle > Watts(0))) return;
   ServeSummary& summary = record.summary;
   const Joules steps = full.is_whole() ? full.energy : result.step_energy;

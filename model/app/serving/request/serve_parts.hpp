@@ -83,13 +83,17 @@ std::string room_advice(MachinePool& pool, const Request& machine, const EngineS
 std::vector<std::string> service_notes(const std::string& engine_name, const EngineSpec& engine,
                                        const std::vector<PoweredWorkers>& groups);
 
+// USD per hour of the machines that the workers are on, each paid for as a whole; nothing where the
+// price of one is not known.
+std::optional<double> machines_price(const std::vector<PoweredWorkers>& groups);
+
 // That a queue grows as long as requests come, `offered_per_s` of them in a second, and the largest
 // rate that is stable: of requests, or of KV caches where the link between workers binds.
 std::vector<std::string> growth_notes(const ServiceResult& result, double offered_per_s,
                                       std::int64_t requests);
 
-// Joules and watts of a service: its devices draw active idle power from the begin of the service
-// to its last answer, and what its steps add. Nothing for machines without energy. With
+// Joules and watts of a service: its devices draw active idle power from the first arrival to the
+// last answer, and what its steps add. Nothing for machines without energy. With
 // `usd_per_kwh` and `pue` of the request, the cost of energy at the wall.
 void fill_energy(const ServiceResult& result, const std::vector<PoweredWorkers>& groups,
                  const Request& request, ServeRecord& record);

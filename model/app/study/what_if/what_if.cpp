@@ -6,7 +6,10 @@
 #include <map>
 #include <utility>
 
+#include "hw/engines/engine_catalog.hpp"
 #include "model/app/request/parallel_predict.hpp"
+#include "model/app/serving/request/serve_parts.hpp"
+#include "model/app/study/what_if/served_point.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/number_text.hpp"
 #include "model/base/text.hpp"
@@ -36,6 +39,15 @@ std::string resource_of(const std::string& bottleneck) {
   return bottleneck.substr(0, bottleneck.find(" ("));
 }
 
+// The host of the engine is a part of a service, too.
+std::vector<WhatIf> faster_host(const Request& request) {
+  ServeRequest service = served_request(request);
+  const std::vector<std::string> set = take_engine_set(service.machine);
+  const std::string_view family = family_of(request.system).name();
+  return what_ifs(EngineCatalog().load(service.engine, set, family).parameters,
+                  {{"engine.host.per_step", "host time of a step", 0.5}});
+}
+
 }  // namespace
 
 std::string scaled_value(const std::string& value, double factor) {
@@ -60,8 +72,11 @@ std::vector<WhatIf> what_ifs(const std::vector<Parameter>& parameters,
 std::vector<ImprovedCall> improved_calls(const Predictor& predict, const Request& request,
                                          const RunSummary& unchanged, int jobs) {
   const DeviceFamily& family = family_of(request.system);
-  const std::vector<WhatIf> changes =
+  std::vector<WhatIf> changes =
       what_ifs(family.parameters(request), family.improved_parts(request));
+  if (is_served(request)) {
+    for (WhatIf& change : faster_host(request)) changes.push_back(std::move(change));
+  }
   std::vector<Request> requests;
   for (const WhatIf& change : changes) {
     Request changed = request;
