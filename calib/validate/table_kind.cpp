@@ -74,8 +74,9 @@ std::string words_to_rename(const CsvRow& header) {
   return join(renamed, ", ");
 }
 
-// The kind of which least is missing, and what that is, "; nearest is models, without system"; ""
-// where the header has less than half of the columns of each.
+// The kind of which least is missing, of several the one of which most is there, and what that is,
+// "; nearest is models, without system"; "" where the header has less than half of the columns of
+// each.
 std::string nearest_kind(const CsvRow& header) {
   const std::string other_words = words_to_rename(header);
   if (!other_words.empty()) return "; nearest is models: rename " + other_words;
@@ -87,7 +88,11 @@ std::string nearest_kind(const CsvRow& header) {
       if (!has_name(header, column)) absent.push_back(column);
     }
     const bool is_near = 2 * absent.size() <= layout.required.size();
-    if (!is_near || (nearest != nullptr && absent.size() >= missing.size())) continue;
+    if (!is_near) continue;
+    if (nearest != nullptr && std::make_pair(absent.size(), nearest->required.size()) >=
+                                  std::make_pair(missing.size(), layout.required.size())) {
+      continue;
+    }
     nearest = &layout;
     missing = std::move(absent);
   }

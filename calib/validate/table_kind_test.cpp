@@ -59,6 +59,9 @@ TEST(TableKind, AHeaderThatAlmostFitsSaysWhatIsMissing) {
   };
   EXPECT_THAT(refused({"sytem", "workload"}),
               testing::HasSubstr("; nearest is models, without system; a kind"));
+  // "operator" lacks one column of two, too.
+  EXPECT_THAT(refused({"gpu", "dtype", "m", "n"}),
+              testing::HasSubstr("; nearest is gemm, without k; a kind"));
   EXPECT_THAT(refused({"a", "b"}), testing::HasSubstr("fits no kind of table; a kind"));
 }
 

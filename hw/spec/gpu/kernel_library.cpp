@@ -405,8 +405,16 @@ std::vector<const KernelLibrary*> KernelLibraries::chain(const std::string& id) 
 CollectiveKernel KernelLibraries::custom_collective(const std::string& name,
                                                     const std::string& release) const {
   static const RuleDomain kDomain = {{"release", FactName::Kind::kRelease}};
-  const KernelLibrary* library = find(name.substr(0, name.find('_')));
-  const Node* section = library == nullptr ? nullptr : library->root.find("collectives");
+  std::vector<std::string> known{choice_.collectives};
+  const KernelLibrary* library = nullptr;
+  for (const KernelLibrary& one : libraries_) {
+    const std::string own = one.id + "_custom";
+    if (one.custom_sums != own && one.root.find("collectives") == nullptr) continue;
+    known.push_back(own);
+    if (own == name) library = &one;
+  }
+  if (library == nullptr) throw unknown_name("library of collectives", name, known);
+  const Node* section = library->root.find("collectives");
   const RuleSection rules(section, kDomain);
   for (const RuleSection::Rule& rule : rules.rules()) {
     CollectiveKernel kernel;

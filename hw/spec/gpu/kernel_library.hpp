@@ -177,7 +177,8 @@ class KernelLibraries {
   // The libraries whose rules apply to `id`, in the order in which they do.
   std::vector<const KernelLibrary*> chain(const std::string& id) const;
 
-  // What `name` ("sglang_custom") calls in a release; "" is the newest.
+  // What `name` ("sglang_custom") calls in a release; "" is the newest. UserError for a library
+  // without sums of its own.
   CollectiveKernel custom_collective(const std::string& name, const std::string& release) const;
 
   // Tables of a pass for an operator ("Softmax"), by width of its elements; the best first.

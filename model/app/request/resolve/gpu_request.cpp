@@ -353,7 +353,8 @@ void note_unread(const Request& request, GpuRequest& resolved) {
          "memory, special functions or their latencies before it");
   }
   const bool narrow = size_of(resolved.precision.matmul_compute) < Bytes(2);
-  if (narrow && request.input_len > 0 && request.kv_dtype.empty()) {
+  const bool wide_cache = size_of(resolved.precision.kv_cache) >= Bytes(2);
+  if (narrow && wide_cache && request.input_len > 0 && request.kv_dtype.empty()) {
     resolved.notes.emplace_back(
         "the KV cache is in " + std::string(to_string(resolved.precision.kv_cache)) +
         ": --kv-dtype fp8 or int8 halves it, as published figures in narrow types have it");
@@ -370,6 +371,16 @@ void note_unread(const Request& request, GpuRequest& resolved) {
         "--context changes nothing on GPUs: the cache grows with the tokens, nothing is compiled "
         "for a length");
   }
+}
+
+// Keys and values in the type that the file of a narrow network states for them.
+void take_stored_cache(GpuRequest& resolved) {
+  const bool is_narrow = size_of(resolved.precision.weight_storage) < Bytes(2);
+  if (!is_narrow || !resolved.model.checkpoint.fp8_cache) return;
+  resolved.precision.kv_cache = DType::kFp8;
+  resolved.note_unstated(
+      "type of the KV cache not stated: fp8 taken, as the file of the network says; --kv-dtype "
+      "names another");
 }
 
 }  // namespace
@@ -437,7 +448,11 @@ GpuRequest resolve_gpu(const Request& request) {
   resolved.precision = precision_on_gpu(resolved.precision, resolved.system.spec.device);
   const KernelLibrary& library = library_of(request);
   if (library.fastest_type) take_fastest_type(resolved);
-  if (!request.kv_dtype.empty()) resolved.precision.kv_cache = kv_cache;
+  if (!request.kv_dtype.empty()) {
+    resolved.precision.kv_cache = kv_cache;
+  } else {
+    take_stored_cache(resolved);
+  }
   const GpuDeviceSpec& device = resolved.system.spec.device;
   resolved.graphs.narrow_residuals = library.narrow_residuals;
   resolved.fusion = fusion_of(library, resolved.precision, device.architecture);

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "calib/import/translated_columns.hpp"
 #include "model/app/request/resolve/request_fields.hpp"
@@ -15,6 +16,13 @@
 
 namespace foretell {
 namespace {
+
+// How calls were launched; "" where it is not stated, and of tools that launch many in a row.
+std::string launch_mode(const std::string& mode) {
+  const std::vector<std::string> known{"eager", "graph", "nccl-tests"};
+  if (mode.empty() || std::find(known.begin(), known.end(), mode) != known.end()) return mode;
+  throw unknown_name("mode", mode, known);
+}
 
 // What tables of kernels inside layers leave out, of networks that they name.
 struct PublishedLayer {
@@ -119,9 +127,9 @@ CollectiveRow read_collective_row(const NamedCells& cells, const CsvRow& row) {
   call.gpu = cells.text(row, "gpu");
   if (call.gpu.empty()) call.gpu = cells.text(row, "system");
   if (call.gpu.empty()) throw UserError("gpu: is empty; see `foretell list devices`");
-  call.library = cells.text(row, "backend");
+  call.library = to_lower(cells.text(row, "backend"));
   call.version = cells.text(row, "version");
-  call.mode = cells.text(row, "mode");
+  call.mode = launch_mode(to_lower(cells.text(row, "mode")));
   call.shape.op = gpu_collective(cells.text(row, "op"));
   const char* ranks = cells.text(row, "n_gpus").empty() ? "n_ranks" : "n_gpus";
   call.shape.ranks = static_cast<int>(cells.count(row, ranks, 2, kMaxRanks));

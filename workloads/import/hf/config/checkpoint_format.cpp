@@ -1,5 +1,8 @@
 // quantization_config: in which format a checkpoint stores its weights, and which of them.
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <utility>
 
@@ -209,6 +212,27 @@ void take_integers(JsonFields& fields, std::int64_t bits, WeightFormat* format) 
                  "weights of " + std::to_string(bits) + " bits cannot be imported; 4 and 8 can");
 }
 
+// Weights that share a scale: a number of them, or -1 for a whole row.
+void check_group_size(JsonFields& config) {
+  constexpr double kLeast = 16;  // of kernels that are known
+  const double size = config.number_or("group_size", -1);
+  if (size == -1 || (size >= kLeast && std::fmod(size, kLeast) == 0)) return;
+  config.problem("group_size", fmt::format("is {}; groups are of 16, 32, 64, 128 or another "
+                                           "multiple of 16 weights, or -1 for whole rows",
+                                           size));
+}
+
+// bitsandbytes: one of two switches, or neither for 16 bits.
+void read_switches(JsonFields& config, WeightFormat* format) {
+  const bool four = config.flag_or("load_in_4bit", false);
+  const bool eight = config.flag_or("load_in_8bit", false);
+  if (four && eight) {
+    config.problem("load_in_4bit", "contradiction: load_in_8bit is true, too");
+  } else if (four || eight) {
+    take(*format_of(four ? "int4" : "int8"), format);
+  }
+}
+
 // HQQ: one setting for all layers, under one of two names.
 void read_hqq(JsonFields& fields, JsonFields& config, WeightFormat* format) {
   JsonFields settings = config.part("quant_config");
@@ -326,6 +350,7 @@ void read_one(JsonFields& fields, JsonFields& config, ModelConfig* model) {
   if (starts_with(method, "gptq") || starts_with(method, "awq") ||
       ends_with(method, "auto-round")) {
     take_integers(fields, config.size_or("bits", 64, config.size_or("w_bit", 64, 4)), &format);
+    check_group_size(config);
     read_dynamic(fields, config, format, &rules);
     read_extra(fields, config, &rules);
     if (config.flag_or("lm_head", false)) rules.push_back({"lm_head", format});
@@ -345,7 +370,7 @@ void read_one(JsonFields& fields, JsonFields& config, ModelConfig* model) {
     for (const std::string& name : own.names())
       rules.push_back({name, read_quark(fields, own.part(name))});
   } else if (method == "bitsandbytes") {
-    take(*format_of(config.flag_or("load_in_4bit", false) ? "int4" : "int8"), &format);
+    read_switches(config, &format);
   } else if (const FormatName* named = format_of(words)) {
     take(*named, &format);
   } else {
