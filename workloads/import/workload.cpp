@@ -21,6 +21,7 @@
 #include "workloads/import/hf/encoder/windowed_encoder_graph.hpp"
 #include "workloads/import/hf/vision/vision_graph.hpp"
 #include "workloads/import/onnx/onnx_import.hpp"
+#include "workloads/import/onnx/onnx_inputs.hpp"
 
 namespace foretell {
 namespace {
@@ -34,7 +35,11 @@ struct KeptFolders : KeptValues<std::vector<std::string>, kMaxKept> {};
 struct KeptNetworks : KeptValues<ModelConfig, kMaxKept> {};
 constexpr std::string_view kExtension = ".json";
 constexpr std::string_view kConfigFile = "config.json";
-constexpr std::string_view kFormatFile = "hf_quant_config.json";  // beside a config.json
+// Beside a config.json: formats of weights, the second one of older tools, without the words around
+// them, and low-rank matrices.
+constexpr std::string_view kFormatFile = "hf_quant_config.json";
+constexpr std::string_view kPlainFormatFile = "quantize_config.json";
+constexpr std::string_view kAdapterFile = "adapter_config.json";
 
 std::string default_folder() {
   const char* overridden = std::getenv("FORETELL_WORKLOADS");
@@ -124,6 +129,21 @@ void check_window(const ModelConfig& config, std::int64_t positions) {
   throw UserError(config.name + ": its encoder reads windows of " +
                   std::to_string(config.encoder.max_len) + " positions, not " +
                   std::to_string(positions) + "; what is shorter is padded");
+}
+
+void read_files_beside(const fs::path& folder, ModelConfig* config) {
+  for (const std::string_view name : {kFormatFile, kPlainFormatFile}) {
+    const fs::path file = folder / name;
+    if (!config->checkpoint.dtype.empty() || !fs::is_regular_file(file)) continue;
+    const std::string text = read_file(file.string());
+    read_format_file(name == kFormatFile ? text : "{\"quantization_config\": " + text + "}",
+                     file.string(), config);
+  }
+  if (fs::is_regular_file(folder / kAdapterFile)) {
+    config->notes.push_back(std::string(kAdapterFile) +
+                            ": the adapter (LoRA) beside the network is left out: a call is that "
+                            "of the network without it, or with it added to its matrices");
+  }
 }
 
 }  // namespace
@@ -235,6 +255,8 @@ ModelConfig WorkloadLibrary::read(std::string_view name) const {
     config.model_type = "onnx";
     config.family = Family::kOnnx;
     config.heads = config.kv_heads = config.layers = 1;
+    config.checkpoint.dtype = onnx_stored_dtype(config.file);
+    config.checkpoint.name = "INT8 in quantised products";
     return config;
   }
   if (is_config_path(name)) {
@@ -242,9 +264,7 @@ ModelConfig WorkloadLibrary::read(std::string_view name) const {
     const fs::path folder = fs::path(path).parent_path();
     ModelConfig config =
         parse_model_config(read_file(path), name_of_file(path), path, architecture_in(folder));
-    const fs::path beside = folder / kFormatFile;
-    if (config.checkpoint.dtype.empty() && fs::is_regular_file(beside))
-      read_format_file(read_file(beside.string()), beside.string(), &config);
+    read_files_beside(folder, &config);
     return config;
   }
   const std::string listed = listed_name(name);

@@ -127,5 +127,33 @@ TEST(GemmTable, AGpuThatWasNeverMeasuredIsPredictedWithAWiderInterval) {
   EXPECT_GT(width(rows[1]), width(rows[0]));
 }
 
+TEST(CollectiveTable, NamesThatAreNotKnownAreRefused) {
+  const TemporaryFolder folder;
+  const std::string table = folder.write("c.csv",
+                                         "gpu,op,n_gpus,bytes,dtype,backend,mode\n"
+                                         "h100_sxm,all_reduce,8,1048576,bf16,NCCL,\n"
+                                         "h100_sxm,all_reduce,8,1048576,bf16,nccl,\n"
+                                         "h100_sxm,all_reduce,8,1048576,bf16,rccl,\n"
+                                         "h100_sxm,all_reduce,8,1048576,bf16,vllm_custom,foo\n");
+  const CommandResult result = run_command({"predict", table});
+  EXPECT_THAT(result.result, HasSubstr("unknown library of collectives 'rccl'; nearest is 'nccl'"));
+  EXPECT_THAT(result.result, HasSubstr("unknown mode 'foo'"));
+  const auto after = [&](const char* row) {
+    const std::size_t at = result.result.find(row) + std::string(row).size();
+    return result.result.substr(at, result.result.find('\n', at) - at);
+  };
+  EXPECT_EQ(after("bf16,NCCL,"), after("bf16,nccl,"));
+}
+
+TEST(AttentionTable, ATokenAsksForItself) {
+  const TemporaryFolder folder;
+  const std::string table =
+      folder.write("a.csv",
+                   "gpu,dtype,phase,heads,kv_heads,head_dim,kv_len,isl,batch\n"
+                   "h100_sxm,bf16,generation,32,8,128,4096,5,8\n");
+  EXPECT_THAT(run_command({"predict", table}).result,
+              HasSubstr("isl: a sequence asks for one token in generation"));
+}
+
 }  // namespace
 }  // namespace foretell

@@ -68,11 +68,13 @@ std::string kinds_text(const Graph& graph) {
 
 std::string summary_text(const ModelConfig& model, const Graph& graph) {
   return fmt::format(
-      "{} ({})\n{} operators, {} parameters, weights {} in FP32, {} per call\n"
+      "{} ({})\n{} operators, {} parameters, weights {} in FP32{}, {} per call\n"
       "inputs:\n{}outputs:\n{}operators:\n{}",
       model.name, model.model_type, graph.ops().size(), graph.parameter_count(),
-      memory_format(graph.weight_bytes().value()), si_format(graph.total_flops().value(), "FLOP"),
-      tensors_text(graph, graph.inputs()), tensors_text(graph, graph.outputs()), kinds_text(graph));
+      memory_format(graph.weight_bytes().value()),
+      model.checkpoint.dtype.empty() ? "" : " (" + model.checkpoint.name + " in the file)",
+      si_format(graph.total_flops().value(), "FLOP"), tensors_text(graph, graph.inputs()),
+      tensors_text(graph, graph.outputs()), kinds_text(graph));
 }
 
 // One object; shapes as text.

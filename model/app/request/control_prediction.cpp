@@ -44,6 +44,11 @@ class ControlMixture {
 
   RunRecord run(const std::vector<ControlStep>& steps) {
     const Distribution calls = time_of(steps);
+    if (!(calls.highest() > 0)) {
+      throw UserError(request_.workload +
+                      ": no part of it runs with these --trips and --branch: there is nothing to "
+                      "time");
+    }
     count_runs(steps, 1);
     RunRecord record = records_.at(longest_part());
     record.context.scenario.branches = request_.branches;

@@ -127,6 +127,11 @@ TEST(ControlFlow, BadInputNamesTheOption) {
         [&] { predicted(steps, request_of(std::move(branches), std::move(trips))); });
   };
   EXPECT_THAT(message({}, {{"l", "1"}}), HasSubstr("give --branch b=PROBABILITY"));
+  const std::vector<ControlStep> alone = {loop("l", {part("1")})};
+  EXPECT_THAT(message_of<UserError>([&] {
+                predicted(alone, request_of({}, {{"l", "0"}}));
+              }),
+              HasSubstr("there is nothing to time"));
   EXPECT_THAT(message({{"b", "0.5"}}, {}), HasSubstr("give --trips l=NUMBER"));
   EXPECT_THAT(message({{"bb", "0.5"}}, {{"l", "1"}}), HasSubstr("unknown branch 'bb'"));
   EXPECT_THAT(message({{"b", "0.5"}}, {{"m", "1"}}), HasSubstr("unknown loop 'm'"));

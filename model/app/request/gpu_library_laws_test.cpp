@@ -251,5 +251,37 @@ TEST(GpuLibraryLaws, PaddingThatIsLeftOutComesBackForAttention) {
   EXPECT_THROW(predict(request), UserError);
 }
 
+// Weights in MXFP4 meet narrowed activations where the library narrows them and the chip has a
+// pipe.
+TEST(GpuLibraryLaws, NarrowedActivationsTakeTheirOwnKernels) {
+  Request request = llama_on_h100();
+  request.workload = "gpt-oss-20b";
+  request.dtype = "";
+  request.tp = 1;
+  request.output_len = 2;
+  const auto call = [&](const char* system, const char* library) {
+    request.system = system;
+    request.library = library;
+    return gpu_call_of(request);
+  };
+  for (const char* library : {"trtllm", "sglang"})
+    EXPECT_LT(call("b200-sxm", library), call("h100-sxm", library)) << library;
+}
+
+TEST(GpuLibraryLaws, TheCacheIsOfTheTypeThatTheFileStates) {
+  Request request = llama_on_h100();
+  request.system = "h200-sxm-x8";
+  request.workload = "DeepSeek-R1-0528-NVFP4";
+  request.dtype = "";
+  request.tp = 8;
+  request.output_len = 2;
+  const auto cache = [&](const char* type) {
+    request.kv_dtype = type;
+    return predict(request).summary.memory->kv_cache_bytes;
+  };
+  EXPECT_EQ(cache(""), cache("fp8"));
+  EXPECT_EQ(2 * cache(""), cache("bf16"));
+}
+
 }  // namespace
 }  // namespace foretell

@@ -178,6 +178,41 @@ void read_lengths(const CellMap& cells, Request& request) {
   }
 }
 
+// Lengths of generations say nothing of one pass.
+void refuse_lengths_of_generations(const CellMap& cells) {
+  if (phase_of(cells) != kForward) return;
+  for (const char* column : {"input_len", "output_len"}) {
+    const std::string text = cell(cells, column);
+    if (text.empty() || text == kNoTokens) continue;
+    throw UserError(fmt::format(
+        "{}: is about generations, phase=decode; of phase=forward, one pass, seq_len is the length",
+        column));
+  }
+}
+
+// A measured rate counts what the predicted one does: tokens of a generation, else whole inputs.
+void check_rate_unit(const CellMap& cells) {
+  const std::string unit = to_lower(cell(cells, "throughput_unit"));
+  if (unit.empty() || cell(cells, "throughput").empty()) return;
+  const auto names = [&unit](const char* word) { return unit.find(word) != std::string::npos; };
+  if (phase_of(cells) == kDecode) {
+    if (names("token")) return;
+    throw UserError(
+        fmt::format("throughput_unit: '{}' of a generation; its rate is in tokens/s: requests/s "
+                    "times output_len",
+                    unit));
+  }
+  constexpr const char* kInputs[] = {"inf",  "sampl", "seq", "sent",   "imag",  "img", "req",
+                                     "quer", "fram",  "vid", "exampl", "input", "item"};
+  const bool known = std::any_of(std::begin(kInputs), std::end(kInputs), names);
+  if (known && !names("token") && !names("batch")) return;
+  throw UserError(
+      fmt::format("throughput_unit: '{}' of one pass; its rate is in inferences/s (samples, "
+                  "sequences, images): "
+                  "batches/s times batch",
+                  unit));
+}
+
 // "rate_of: gpu" of a rule: the row divides its rate by the GPUs that make it.
 double rate_scale(const CellMap& cells, std::int64_t prompt_tokens, const Request& request) {
   const double scale = prompt_tokens > 0 ? static_cast<double>(prompt_tokens) : 1;
@@ -315,6 +350,10 @@ RowReader::Question RowReader::question(const CsvRow& row) const {
     throw UserError("workload: is empty; see `foretell list workloads`");
   }
   request.dtype = read_dtype(cells);
+  if (!published_) {
+    refuse_lengths_of_generations(cells);
+    check_rate_unit(cells);
+  }
   read_lengths(cells, request);
   count_joined_cores(request);
   give_newest_host(cells, request);

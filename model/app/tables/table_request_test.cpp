@@ -112,6 +112,37 @@ TEST(RowReader, APromptAloneIsNoPassOfTheNetwork) {
   EXPECT_EQ(request("", "64", "8").output_len, 8);
 }
 
+TEST(RowReader, OnePassHasNoLengthsOfAGeneration) {
+  const CsvRow header = {"system", "workload", "phase", "input_len", "output_len"};
+  const RowReader reader(recognise_table(header, "t.csv"), header, Request());
+  EXPECT_THAT(message_of<UserError>([&] {
+                reader.request({"h100-sxm", "gpt2", "forward", "64", ""});
+              }),
+              HasSubstr("input_len: is about generations, phase=decode"));
+  EXPECT_EQ(reader.request({"h100-sxm", "gpt2", "forward", "", ""}).input_len, 0);
+}
+
+TEST(RowReader, ARateIsInTheUnitOfItsPhase) {
+  const CsvRow header = {"system",     "workload",   "seq_len",        "input_len",
+                         "output_len", "throughput", "throughput_unit"};
+  const RowReader reader(recognise_table(header, "t.csv"), header, Request());
+  const auto refused = [&](const char* sequence, const char* tokens, const char* unit) {
+    const CsvRow row = {"h100-sxm", "gpt2", sequence, tokens, tokens, "9", unit};
+    try {
+      reader.request(row);
+    } catch (const UserError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  for (const char* unit : {"inferences/s", "Samples/s", "images/s", "requests/s", ""})
+    EXPECT_EQ(refused("64", "", unit), "") << unit;
+  for (const char* unit : {"tokens/s", "batches/s", "foo"})
+    EXPECT_THAT(refused("64", "", unit), HasSubstr("its rate is in inferences/s")) << unit;
+  EXPECT_EQ(refused("", "64", "output tokens/s"), "");
+  EXPECT_THAT(refused("", "64", "requests/s"), HasSubstr("requests/s times output_len"));
+}
+
 TEST(RowReader, RatesOfOneGpuAreDividedByThoseOfACopy) {
   const CsvRow header = {"system", "workload", "input_len", "output_len",
                          "tp",     "pp",       "rate_of",   "software"};

@@ -66,6 +66,12 @@ void fill_whole_call(const std::vector<CallPhase>& phases, Metrics& call) {
     bounds[phase.metrics->bottleneck] += phase.time - phase.overhead;
     start += phase.time;
   }
+  Seconds host;
+  for (const CallPhase& phase : phases) host += phase.overhead;
+  if (host > Seconds(0)) {
+    ResourceMetrics& resource = resource_at("host", call.resources);
+    resource.busy = std::min(1.0, resource.busy + host / total);
+  }
   call.bottleneck =
       std::max_element(bounds.begin(), bounds.end(), [](const auto& a, const auto& b) {
         return a.second < b.second;

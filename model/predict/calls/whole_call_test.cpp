@@ -55,10 +55,12 @@ TEST(WholeCall, OperatorsAddUpToTheTimeOnTheDevice) {
 
 TEST(WholeCall, ResourcesAreSharesOfTheWhole) {
   const Metrics call = whole(10);
-  ASSERT_EQ(call.resources.size(), 1U);
+  ASSERT_EQ(call.resources.size(), 2U);
   EXPECT_DOUBLE_EQ(call.resources[0].busy, 0.5 * 19 / 20);
   EXPECT_DOUBLE_EQ(call.resources[0].stalled, 0.25 * 19 / 20);
   EXPECT_DOUBLE_EQ(call.resources[0].bytes.value(), 70);
+  EXPECT_EQ(call.resources[1].path, "host");
+  EXPECT_DOUBLE_EQ(call.resources[1].busy, 1.0 / 20);
 }
 
 TEST(WholeCall, ThePhaseThatTakesLongestBoundsIt) {

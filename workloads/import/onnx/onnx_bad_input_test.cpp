@@ -11,6 +11,7 @@
 #include "model/testing/temporary_folder.hpp"
 #include "workloads/import/onnx/onnx_file.hpp"
 #include "workloads/import/onnx/onnx_import.hpp"
+#include "workloads/import/onnx/onnx_inputs.hpp"
 #include "workloads/ir/precision.hpp"
 
 namespace foretell {
@@ -251,6 +252,34 @@ TEST_F(OnnxFile, ExportedPatternsBecomeOneOperator) {
                     node("Sqrt", {"e"}, "r") + node("Div", {"x", "r"}, "n") +
                     node("Mul", {"n", "gamma"}, "y")),
               ::testing::ElementsAre("RmsNorm"));
+}
+
+// Runtimes leave out what no output needs.
+TEST_F(OnnxFile, WhatNoOutputNeedsIsLeftOut) {
+  const std::string ends = value("input", "x", {"2", "8"}) + value("output", "y", {"2", "8"});
+  EXPECT_THAT(kinds(ends + node("Relu", {"x"}, "y") + node("Sigmoid", {"x"}, "unread")),
+              ::testing::ElementsAre("Relu"));
+}
+
+TEST_F(OnnxFile, QuantisedProductsSayInWhichTypeTheyRun) {
+  const std::string ends = value("input", "x", {"2", "8"}) + value("output", "y", {"2", "8"}) +
+                           number("s", "0.1") +
+                           "initializer { name: 'w' dims: 8 dims: 8 data_type: 1 }"
+                           "initializer { name: 'q' dims: 8 dims: 8 data_type: 3 }\n";
+  const auto stored = [&](const std::string& nodes) {
+    return onnx_stored_dtype(write(bytes(ends + nodes)));
+  };
+  const std::string weights = node("DequantizeLinear", {"q", "s"}, "d");
+  EXPECT_EQ(stored(node("MatMul", {"x", "w"}, "y")), "");
+  EXPECT_EQ(stored(weights + node("MatMul", {"x", "d"}, "y")), "int8-weights");
+  EXPECT_EQ(stored(weights + node("QuantizeLinear", {"x", "s"}, "a") +
+                   node("DequantizeLinear", {"a", "s"}, "b") + node("MatMul", {"b", "d"}, "y")),
+            "int8");
+  EXPECT_EQ(stored(node("MatMulInteger", {"x", "q"}, "y")), "int8");
+  // A pair around something else quantises no product.
+  EXPECT_EQ(stored(node("QuantizeLinear", {"x", "s"}, "a") +
+                   node("DequantizeLinear", {"a", "s"}, "b") + node("Relu", {"b"}, "y")),
+            "");
 }
 
 // Keys that are transposed for the scores alone are read as they were, so that the mappings see

@@ -32,11 +32,6 @@ class Patterns {
       if (gone_.count(i) == 0) kept.push_back(std::move(graph_.nodes[i]));
     }
     graph_.nodes = std::move(kept);
-    if (quantised_) {
-      graph_.notes.emplace_back(
-          "quantised in the file: --dtype int8 keeps the weights of its quantised products in "
-          "INT8, int8-datasheet multiplies them in it too");
-    }
   }
 
  private:
@@ -398,7 +393,6 @@ class Patterns {
     if (std::all_of(left.begin(), left.end(),
                     [this](std::size_t r) { return r != kNone && gone_.count(r) > 0; }))
       gone_.insert(quantise);
-    quantised_ = true;
   }
 
   void store_narrow(const OnnxNode& product) {
@@ -412,11 +406,26 @@ class Patterns {
   std::unordered_map<std::string, std::size_t> producer_;
   std::unordered_map<std::string, std::vector<std::size_t>> readers_;
   std::set<std::size_t> gone_;
-  bool quantised_ = false;
 };
 
 }  // namespace
 
 void fuse_onnx_patterns(OnnxGraph* graph) { Patterns(graph).run(); }
+
+void drop_unread_nodes(OnnxGraph* graph) {
+  if (!graph->controls.empty()) return;  // bodies read what is around them
+  std::set<std::string> read(graph->outputs.begin(), graph->outputs.end());
+  std::vector<OnnxNode> kept;  // the last first
+  for (auto node = graph->nodes.rbegin(); node != graph->nodes.rend(); ++node) {
+    const bool is_read =
+        std::any_of(node->outputs.begin(), node->outputs.end(),
+                    [&read](const std::string& output) { return read.count(output) > 0; });
+    if (!is_read) continue;
+    read.insert(node->inputs.begin(), node->inputs.end());
+    kept.push_back(std::move(*node));
+  }
+  std::reverse(kept.begin(), kept.end());
+  graph->nodes = std::move(kept);
+}
 
 }  // namespace foretell

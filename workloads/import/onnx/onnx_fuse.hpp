@@ -11,4 +11,8 @@ namespace foretell {
 // convolution.
 void fuse_onnx_patterns(OnnxGraph* graph);
 
+// Without the nodes that no output of the graph needs, as every runtime has it; with branches or
+// loops all stay.
+void drop_unread_nodes(OnnxGraph* graph);
+
 }  // namespace foretell

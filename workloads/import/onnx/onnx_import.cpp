@@ -122,6 +122,7 @@ ImportedOnnx import_onnx(const std::string& path, const DimensionSizes& sizes,
   OnnxGraph* found = part.empty() ? &whole : find_part(whole, kMainPart, part);
   FORETELL_CHECK(found != nullptr, "no part '" + part + "' in " + path);
   OnnxGraph& source = *found;
+  drop_unread_nodes(&source);
   fuse_onnx_patterns(&source);
   OnnxTranslator translator(source);
   try {

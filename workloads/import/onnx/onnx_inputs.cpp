@@ -41,6 +41,28 @@ std::vector<OnnxDimension> onnx_inputs(const std::string& path) {
   return dimensions;
 }
 
+std::string onnx_stored_dtype(const std::string& path) {
+  const std::set<std::string> integer = {"MatMulInteger", "ConvInteger", "QLinearMatMul",
+                                         "QLinearConv"};
+  const std::set<std::string> products = {"MatMul", "Gemm", "Conv", "ConvTranspose"};
+  const auto model = read_onnx_file(path);
+  std::set<std::string> quantised;    // what a quantise gives
+  std::set<std::string> dequantised;  // what a dequantise makes of that
+  std::set<std::string> widened;      // … and of stored weights
+  std::string dtype;
+  for (const onnx::NodeProto& node : model->graph().node()) {
+    if (integer.count(node.op_type()) > 0) return "int8";
+    if (node.input_size() == 0 || node.output_size() == 0) continue;
+    if (node.op_type() == "QuantizeLinear") quantised.insert(node.output(0));
+    if (node.op_type() == "DequantizeLinear")
+      (quantised.count(node.input(0)) > 0 ? dequantised : widened).insert(node.output(0));
+    if (products.count(node.op_type()) == 0) continue;
+    if (dequantised.count(node.input(0)) > 0) return "int8";
+    if (node.input_size() > 1 && widened.count(node.input(1)) > 0) dtype = "int8-weights";
+  }
+  return dtype;
+}
+
 std::string onnx_opset_note(const std::string& path) {
   const auto model = read_onnx_file(path);
   for (const onnx::OperatorSetIdProto& opset : model->opset_import()) {

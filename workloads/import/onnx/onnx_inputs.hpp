@@ -28,6 +28,11 @@ OnnxDimension onnx_dimension(const std::string& input, int axis,
 // The dimensions of every input of the network, in order. UserErrors as of read_onnx_file().
 std::vector<OnnxDimension> onnx_inputs(const std::string& path);
 
+// The precision policy that runs the products of the file as it has them: "int8" where their
+// operands are quantised, "int8-weights" where their weights alone are, "" where none are.
+// UserError: as onnx_inputs.
+std::string onnx_stored_dtype(const std::string& path);
+
 // What to say about the opset of the file; empty: nothing. UserError: as onnx_inputs.
 std::string onnx_opset_note(const std::string& path);
 

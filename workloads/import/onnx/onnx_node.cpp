@@ -126,10 +126,14 @@ std::string wrong_axes(const OnnxNode& node, const OnnxGraph& graph) {
     }
   }
   const std::size_t weight = node.type == "QLinearConv" ? 3 : 1;
-  if (convolves && node.has_input(weight) &&
-      graph.tensor(node.inputs[weight]).shape.size() != rank) {
+  if (!convolves || !node.has_input(weight)) return "";
+  const Shape& window = graph.tensor(node.inputs[weight]).shape;
+  if (window.size() != rank) {
     return "its weight has another number of axes than '" + node.inputs[0] + "'";
   }
+  const Shape stated = node.integers("kernel_shape", {});
+  if (!stated.empty() && !std::equal(stated.begin(), stated.end(), window.begin() + kBesideSpace))
+    return "kernel_shape is not that of its weight";
   return "";
 }
 

@@ -300,6 +300,8 @@ class NeuronFamily final : public DeviceFamily {
                                        {"device.hbm.bandwidth", "HBM bandwidth", 2},
                                        {"factors.semaphore_latency", "semaphore latency", 0.5},
                                        {"factors.call_overhead", "call overhead", 0.5}};
+    if (request.input_len > 0)
+      parts.push_back({"factors.prefill_overhead", "host time of a prompt", 0.5});
     if (ranks_of_stage(request) > 1 || trains(request)) {
       parts.push_back({"link.hop_latency", "hop latency of collectives", 0.5});
       parts.push_back({"device.collective.rate", "rate of collectives", 2});

@@ -41,6 +41,32 @@ std::int64_t rounded_up(std::int64_t count, std::int64_t whole) {
   return (count + whole - 1) / whole * whole;
 }
 
+// UserError for what a row states twice, or against itself.
+void check_stated(const ServedCells& cells) {
+  const std::string mode = served_cell(cells, "mode");
+  if (!mode.empty() && mode != "agg" && mode != "disagg")
+    throw unknown_name("mode", mode, {"agg", "disagg"});
+  const std::int64_t gpus = count_or(cells, "gpus", 0);
+  const std::int64_t tp = count_or(cells, "tp", 1);
+  const std::int64_t pp = count_or(cells, "pp", 1);
+  if (gpus > 0 && mode != "disagg" && tp * pp > gpus) {
+    throw UserError(
+        fmt::format("gpus: {} are fewer than a copy of tp {} and pp {} takes", gpus, tp, pp));
+  }
+  for (const auto& [stated, again] :
+       {std::pair{"isl", "input_len"}, std::pair{"osl", "output_len"}}) {
+    if (served_cell(cells, again).empty()) continue;
+    throw UserError(fmt::format("{}: {} states it here; leave {} out", again, stated, again));
+  }
+  const std::string framework = served_cell(cells, "framework");
+  const std::string engine = served_cell(cells, "engine");
+  const std::vector<std::string> engines = EngineCatalog().engines();
+  if (!engine.empty() && is_one_of(engines, framework) && !starts_with(engine, framework)) {
+    throw UserError(fmt::format("engine: '{}' is none of framework {}; state one of the two",
+                                engine, framework));
+  }
+}
+
 }  // namespace
 
 Recipes Recipes::load() {
@@ -303,22 +329,20 @@ void Recipes::set_limits(const ServedCells& cells, std::int64_t input, std::int6
 }
 
 ServeRequest Recipes::request_of(const ServedCells& cells) const {
+  check_stated(cells);
   ServeRequest request;
   const std::string network = served_cell(cells, "model");
   const std::string precision = served_cell(cells, "precision");
-  if (precision.empty()) {
-    std::vector<std::string> names;
-    for (const auto& known : precisions_) names.push_back(known.first);
-    throw UserError("precision: is empty; expected " + join(names, ", "));
-  }
   const auto named = networks_.find(network_key(networks_, network, precision));
   request.machine.workload =
       named == networks_.end() ? network : workload_named(network, named->second);
   request.machine.system = served_system(systems_, "gpu", served_cell(cells, "gpu"));
-  request.machine.dtype = looked_up(precisions_, "precision", precision);
+  if (!precision.empty())  // else that of the network's file
+    request.machine.dtype = looked_up(precisions_, "precision", precision);
   const auto own = network_precisions_.find(network);
   if (own != network_precisions_.end()) request.machine.dtype = own->second;
-  if (request.machine.dtype != "bf16") request.machine.kv_dtype = "fp8";
+  const std::string& dtype = request.machine.dtype;
+  if (!dtype.empty() && dtype != "bf16") request.machine.kv_dtype = "fp8";
   const std::int64_t input = count_in(cells, "isl", kMaxTokensOfRow);
   const std::int64_t output = count_in(cells, "osl", kMaxTokensOfRow);
   request.concurrency = count_in(cells, "concurrency", kMaxClientsOfRow);

@@ -31,11 +31,27 @@ ServedCells point(const char* measured, const char* clients, const char* prompt)
           {"gpus", "8"}};
 }
 
-TEST(Recipes, ARowWithoutAPrecisionNamesTheKnownOnes) {
+TEST(Recipes, ARowWithoutAPrecisionTakesThatOfTheNetwork) {
   ServedCells cells = point("2025-11-02", "16", "1024");
   cells.erase("precision");
+  EXPECT_EQ(Recipes::load().request_of(cells).machine.dtype, "");
+  EXPECT_EQ(Recipes::load().request_of(cells).machine.kv_dtype, "");
+  cells["precision"] = "fp5";
   EXPECT_THAT(message_of<UserError>([&] { Recipes::load().request_of(cells); }),
-              testing::HasSubstr("precision: is empty; expected bf16, fp4, fp8"));
+              testing::HasSubstr("unknown precision 'fp5'"));
+}
+
+TEST(Recipes, ARowThatContradictsItselfIsRefused) {
+  const auto refused = [](const char* column, const char* text) {
+    ServedCells cells = point("2025-11-02", "16", "1024");
+    cells[column] = text;
+    return message_of<UserError>([&] { Recipes::load().request_of(cells); });
+  };
+  EXPECT_THAT(refused("mode", "foo"), testing::HasSubstr("unknown mode 'foo'"));
+  EXPECT_THAT(refused("gpus", "4"), testing::HasSubstr("4 are fewer than a copy of tp 8"));
+  EXPECT_THAT(refused("engine", "vllm@0.8"),
+              testing::HasSubstr("'vllm@0.8' is none of framework trtllm"));
+  EXPECT_THAT(refused("input_len", "9"), testing::HasSubstr("isl states it here"));
 }
 
 TEST(Recipes, AStepHasRoomForAPromptAndATokenOfEveryClient) {

@@ -57,6 +57,24 @@ TEST(WhatIf, TheBottleneckOfTheImprovedCallIsThatOfItsPrediction) {
   }
 }
 
+// A service whose host takes longer than its GPU is bound by it, and half of it helps most.
+TEST(WhatIf, TheHostOfAServiceIsAPart) {
+  Request request;
+  request.system = "h100-sxm";
+  request.workload = "gpt2";
+  request.dtype = "bf16";
+  request.input_len = 64;
+  request.output_len = 16;
+  request.service = {{"concurrency", "1"}, {"requests", "2"}};
+  const Predictor served = with_services(predict);
+  const RunSummary unchanged = served(request).summary;
+  EXPECT_EQ(unchanged.bottleneck.rfind("host (", 0), 0U) << unchanged.bottleneck;
+  const auto calls = improved_calls(served, request, unchanged, 1);
+  ASSERT_FALSE(calls.empty());
+  EXPECT_EQ(calls.front().what.change, "host time of a step x 0.5");
+  EXPECT_GT(calls.front().gain, 0.2);
+}
+
 TEST(FailureLines, MessagesThatDifferByTheirNumbersAreOneReason) {
   EXPECT_THAT(failure_lines({{"a-70B needs 40.5 GiB (2 more); take b", 3},
                              {"a-70B needs 50 GiB (12 more); take c or d", 1},

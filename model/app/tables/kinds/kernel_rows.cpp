@@ -112,6 +112,10 @@ AttentionRow read_attention_row(const NamedCells& cells, const CsvRow& row) {
   shape.head_dim = cells.count(row, "head_dim", 1, kMaxHeads);
   shape.window = count("window", 0, kMaxRowTokens, 0);
   if (shape.phase == AttentionPhase::kGeneration) {
+    if (count("isl", 1, kMaxRowTokens, 1) > 1) {
+      throw UserError(
+          "isl: a sequence asks for one token in generation; leave it out, or say phase=context");
+    }
     shape.keys = cells.count(row, "kv_len", 1, kMaxRowTokens);
   } else {
     shape.queries = cells.count(row, "isl", 1, kMaxRowTokens);

@@ -176,6 +176,36 @@ TEST(StoredFormats, ExpressionsOfGptqChangeBits) {
               HasSubstr("weights of 3 bits cannot be imported"));
 }
 
+TEST(StoredFormats, SwitchesOfBitsAndBytesAreOneOrNone) {
+  const auto type = [](const std::string& switches) {
+    return types_of(dense_network_with(R"({"quant_method": "bitsandbytes")" + switches +
+                                       "}"))["decoder.0.ffn.gate.weight"];
+  };
+  EXPECT_EQ(type(R"(, "load_in_8bit": true, "load_in_4bit": false)"), "int8");
+  EXPECT_EQ(type(R"(, "load_in_8bit": false, "load_in_4bit": true)"), "int4");
+  EXPECT_EQ(stored_network(dense_network_with(R"({"quant_method": "bitsandbytes",
+              "load_in_8bit": false, "load_in_4bit": false})"))
+                .checkpoint.dtype,
+            "");
+  EXPECT_THAT(
+      error_of(dense_network_with(
+          R"({"quant_method": "bitsandbytes", "load_in_8bit": true, "load_in_4bit": true})")),
+      HasSubstr("load_in_4bit: contradiction"));
+}
+
+TEST(StoredFormats, GroupsHaveSizesThatKernelsTake) {
+  const auto of_group = [](const char* size) {
+    return dense_network_with(R"({"quant_method": "awq", "bits": 4, "group_size": )" +
+                              std::string(size) + "}");
+  };
+  for (const char* size : {"-1", "32", "128"})
+    EXPECT_EQ(types_of(of_group(size))["decoder.0.ffn.gate.weight"], "int4") << size;
+  for (const char* size : {"0", "7", "-2"})
+    EXPECT_THAT(error_of(of_group(size)), HasSubstr("group_size: is ")) << size;
+  // The first tools of GPTQ named no method.
+  EXPECT_EQ(types_of(dense_network_with(R"({"bits": 4})"))["decoder.0.ffn.gate.weight"], "int4");
+}
+
 TEST(StoredFormats, NumbersOfLayersAreWhole) {
   auto types = types_of(dense_network_with(
       R"({"quant_method": "fp8", "modules_to_not_convert": ["model.layers.1",
