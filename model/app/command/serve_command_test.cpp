@@ -354,6 +354,21 @@ TEST(ServeCommand, ReportsAreReadBack) {
   EXPECT_EQ(read_text_file(folder.file("again.md")), written);
 }
 
+TEST(ServeCommand, TwoServicesAreComparedAsRecordsAre) {
+  const TemporaryFolder folder;
+  const auto kept = [&](const char* name, std::vector<std::string> more) {
+    more.insert(more.end(), {"--format", "json", "-o", folder.file(name)});
+    EXPECT_EQ(serve_with(small_and(more)).code, kSuccess);
+    return folder.file(name);
+  };
+  const std::string before = kept("before.jsonl", {});
+  const std::string after = kept("after.jsonl", {"--set", "device.hbm.bandwidth=5 TB/s"});
+  EXPECT_EQ(run_command({"diff", before, before}).code, kSuccess);
+  const CommandResult moved = run_command({"diff", before, after});
+  EXPECT_EQ(moved.code, kOutsideTolerance);
+  EXPECT_THAT(moved.result, HasSubstr("tpot_s"));
+}
+
 TEST(ServeCommand, APageThatThisProgramLacksIsSaidBeforeItServes) {
   if (!report_page().empty()) GTEST_SKIP() << "skipped, built with the page";
   const TemporaryFolder folder;

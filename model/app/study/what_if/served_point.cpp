@@ -135,6 +135,15 @@ RunRecord served_record(const Request& request, const ServeRecord& served) {
   return record;
 }
 
+RunRecord record_of_service(const ServeRecord& served) {
+  RunRecord record;
+  static_cast<PredictionOrigin&>(record.context) = served.context;
+  for (const auto& [name, value] : served.context.scenario)
+    record.context.scenario.service[name] = value;
+  record.summary = run_summary(served.summary);
+  return record;
+}
+
 Predictor with_services(Predictor predict) {
   const auto pool = std::make_shared<MachinePool>(predict);
   return [predict = std::move(predict), pool](const Request& request) {

@@ -17,6 +17,9 @@ ServeRequest served_request(const Request& request);
 // tokens, both of the times are means. `request` is as the study states it.
 RunRecord served_record(const Request& request, const ServeRecord& served);
 
+// The same of a service that is read back: its scenario says what was asked.
+RunRecord record_of_service(const ServeRecord& served);
+
 // Times and throughput of a service, simulated or planned, without the time of a call.
 template <class Service>
 RunSummary times_of_service(const Service& service) {
