@@ -474,21 +474,6 @@ TEST(ServiceLaws, AnInterruptionGivesWhatWasAnswered) {
   EXPECT_LT(result.answered, 300);
 }
 
-// Of a rate beyond what is answered, an infinitely fast machine would answer all that came.
-TEST(ServiceLaws, AnInterruptedOpenLoadCouldHaveAnsweredAllThatCame) {
-  ServiceResult result;
-  for (int i = 0; i < 100; ++i) {
-    ServedRequest request;
-    request.arrival = Seconds(i * 0.1);
-    request.output = 10;
-    request.end_s = i < 25 ? 0.3F * static_cast<float>(i + 1) : -1.0F;
-    result.requests.push_back(request);
-  }
-  result.last_arrival = result.requests.back().arrival;
-  const double answered = requests_per_s(result);
-  EXPECT_NEAR(answered * arrival_limit(result, false), 100 / result.last_arrival.value(), 1e-6);
-}
-
 TEST(ServiceLaws, ARequestThatNoWorkerHoldsIsRefused) {
   PlainTimer timer(0.01, 0);
   const Load load = closed(1, 1, 1000, 1000);

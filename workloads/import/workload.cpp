@@ -131,13 +131,21 @@ void check_window(const ModelConfig& config, std::int64_t positions) {
                   std::to_string(positions) + "; what is shorter is padded");
 }
 
+// As a config.json would have it; where the file names no method it is that of the first such tool.
+std::string with_words_around(std::string text) {
+  const std::size_t begin = text.find('{');
+  if (begin != std::string::npos && text.find("\"quant_method\"") == std::string::npos)
+    text.insert(begin + 1, "\"quant_method\": \"gptq\", ");
+  return "{\"quantization_config\": " + text + "}";
+}
+
 void read_files_beside(const fs::path& folder, ModelConfig* config) {
   for (const std::string_view name : {kFormatFile, kPlainFormatFile}) {
     const fs::path file = folder / name;
     if (!config->checkpoint.dtype.empty() || !fs::is_regular_file(file)) continue;
-    const std::string text = read_file(file.string());
-    read_format_file(name == kFormatFile ? text : "{\"quantization_config\": " + text + "}",
-                     file.string(), config);
+    std::string text = read_file(file.string());
+    if (name == kPlainFormatFile) text = with_words_around(std::move(text));
+    read_format_file(text, file.string(), config);
   }
   if (fs::is_regular_file(folder / kAdapterFile)) {
     config->notes.push_back(std::string(kAdapterFile) +

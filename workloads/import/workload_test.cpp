@@ -172,6 +172,21 @@ TEST_F(WorkloadFolder, ADownloadedNetworkIsItsFolder) {
   EXPECT_EQ(library.load("net").name, "org/net");
 }
 
+TEST_F(WorkloadFolder, FilesBesideANetworkSayHowItIsStored) {
+  write("net/config.json", tiny());
+  write("net/adapter_config.json", "{}");
+  const std::string path = (root_ / "net").string();
+  EXPECT_EQ(WorkloadLibrary().load(path).checkpoint.dtype, "");
+  EXPECT_THAT(WorkloadLibrary().load(path).notes, Contains(HasSubstr("adapter (LoRA)")));
+  write("other/config.json", tiny());
+  write("other/quantize_config.json", R"({"bits": 4, "group_size": 128})");
+  EXPECT_EQ(WorkloadLibrary().load((root_ / "other").string()).checkpoint.dtype, "int4-weights");
+  write("third/config.json", tiny());
+  write("third/quantize_config.json", R"({"bits": 3})");
+  EXPECT_THAT(message_of(WorkloadLibrary(), (root_ / "third").string()),
+              HasSubstr("weights of 3 bits cannot be imported"));
+}
+
 TEST_F(WorkloadFolder, OneThatCannotBeReadHidesNoOther) {
   write("a/broken.json", "{\"model_type\": \"unheard_of\"}");
   write("my-net.json", tiny());

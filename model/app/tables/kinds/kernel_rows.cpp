@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "calib/import/translated_columns.hpp"
+#include "hw/spec/gpu/kernel_library.hpp"
 #include "model/app/request/resolve/request_fields.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/kept_inputs.hpp"
@@ -19,7 +20,8 @@ namespace {
 
 // How calls were launched; "" where it is not stated, and of tools that launch many in a row.
 std::string launch_mode(const std::string& mode) {
-  const std::vector<std::string> known{"eager", "graph", "nccl-tests"};
+  const std::vector<std::string> known{"eager", "graph",
+                                       kernel_libraries().choice().collectives + "-tests"};
   if (mode.empty() || std::find(known.begin(), known.end(), mode) != known.end()) return mode;
   throw unknown_name("mode", mode, known);
 }

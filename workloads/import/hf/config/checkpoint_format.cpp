@@ -329,11 +329,9 @@ void read_one(JsonFields& fields, JsonFields& config, ModelConfig* model) {
   model->checkpoint = {};
   CheckpointFormat& checkpoint = model->checkpoint;
   std::vector<FormatRule>& rules = checkpoint.rules;
-  const bool is_older = config.has("bits") && !config.has("quant_algo");  // of GPTQ's first tools
-  const bool stated = config.has("quant_method") || config.has("quant_algo") || is_older;
+  const bool stated = config.has("quant_method") || config.has("quant_algo");
   const std::size_t problems = config.problems();
-  const std::string method =
-      to_lower(config.text_or("quant_method", is_older ? "gptq" : "modelopt"));
+  const std::string method = to_lower(config.text_or("quant_method", "modelopt"));
   if (config.problems() > problems) return;  // it is no text
   for (const char* key : {"modules_to_not_convert", "ignore", "exclude_modules", "ignored_layers",
                           "exclude", "llm_int8_skip_modules"}) {

@@ -202,8 +202,6 @@ TEST(StoredFormats, GroupsHaveSizesThatKernelsTake) {
     EXPECT_EQ(types_of(of_group(size))["decoder.0.ffn.gate.weight"], "int4") << size;
   for (const char* size : {"0", "7", "-2"})
     EXPECT_THAT(error_of(of_group(size)), HasSubstr("group_size: is ")) << size;
-  // The first tools of GPTQ named no method.
-  EXPECT_EQ(types_of(dense_network_with(R"({"bits": 4})"))["decoder.0.ffn.gate.weight"], "int4");
 }
 
 TEST(StoredFormats, NumbersOfLayersAreWhole) {
