@@ -178,10 +178,11 @@ std::string explain_parse_error(const CLI::App& app, const CLI::ParseError& erro
   }
   const std::string text = error.what();
   const std::size_t repeated = text.find(": At Most 1 required");
-  if (repeated != std::string::npos)
+  if (repeated != std::string::npos) {
     return text.substr(0, repeated) +
            ": is given more than once; give it once, and where it takes several values, those with "
            "commas between them";
+  }
   return error.what();
 }
 
