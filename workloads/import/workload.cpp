@@ -134,9 +134,9 @@ void check_window(const ModelConfig& config, std::int64_t positions) {
 // As a config.json would have it; where the file names no method it is that of the first such tool.
 std::string with_words_around(std::string text) {
   const std::size_t begin = text.find('{');
-  if (begin != std::string::npos && text.find("\"quant_method\"") == std::string::npos)
-    text.insert(begin + 1, "\"quant_method\": \"gptq\", ");
-  return "{\"quantization_config\": " + text + "}";
+  if (begin != std::string::npos && text.find(R"("quant_method")") == std::string::npos)
+    text.insert(begin + 1, R"("quant_method": "gptq", )");
+  return R"({"quantization_config": )" + text + "}";
 }
 
 void read_files_beside(const fs::path& folder, ModelConfig* config) {
