@@ -4,7 +4,9 @@
 #include <unistd.h>
 
 #include <array>
+#include <chrono>
 #include <filesystem>
+#include <thread>
 
 #include "model/base/errors.hpp"
 #include "reports/record/summary.hpp"
@@ -147,7 +149,7 @@ void Database::check_schema(StoreAccess access) {
     if (fresh) throw UserError(path_ + ": holds no records");
     return;
   }
-  execute("PRAGMA journal_mode = WAL");
+  write_ahead();
   execute("PRAGMA synchronous = NORMAL");
   transaction([&] {
     // Looked at again: another process may have brought the file up in between.
@@ -157,6 +159,21 @@ void Database::check_schema(StoreAccess access) {
     execute("PRAGMA application_id = " + std::to_string(kApplicationId));
     execute("PRAGMA user_version = " + std::to_string(kSchemaVersion));
   });
+}
+
+void Database::write_ahead() const {
+  // SQLite does not always wait here for another process that brings the file up as well.
+  constexpr int kPauseMs = 10;
+  for (int waited = 0;; waited += kPauseMs) {
+    try {
+      database_.exec("PRAGMA journal_mode = WAL");
+      return;
+    } catch (const SQLite::Exception& error) {
+      if (error.getErrorCode() != SQLITE_BUSY || waited >= kPatienceMs)
+        fail(path_, kWriting, error);
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(kPauseMs));
+  }
 }
 
 void Database::add_metrics() {

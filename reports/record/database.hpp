@@ -49,6 +49,7 @@ class Database {
   static SQLite::Database open(const std::string& path, StoreAccess access);
   int number(const std::string& sql) const;
   void check_schema(StoreAccess access);
+  void write_ahead() const;
   void add_metrics();  // columns for those that the file does not have yet
 
   // UserError with the reason of SQLite for what fails.

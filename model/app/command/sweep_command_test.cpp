@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <iostream>
 #include <sstream>
 
 #include "hw/spec/shared/catalog.hpp"
@@ -296,9 +297,11 @@ TEST_F(SweepTest, TwoStudiesOnOneStoreAtOnce) {
     Session session;
     session.predict = slow_predict;
     session.messages = &messages;
-    _exit(run_application(
+    const int code = run_application(
         {"sweep", first, "--store", store("both"), "--jobs", "1", "-o", folder_.file("out")},
-        session));
+        session);
+    if (code != kSuccess) std::cerr << messages.str();
+    _exit(code);
   }
   EXPECT_EQ(run_command({"sweep", second, "--store", store("both"), "--jobs", "1"}).code, kSuccess);
   int status = 0;
