@@ -129,10 +129,10 @@ double arrival_limit(const ServiceResult& result, bool by_chance) {
   const auto came = std::count_if(
       result.requests.begin() + static_cast<std::ptrdiff_t>(first), result.requests.end(),
       [&](const ServedRequest& request) { return request.arrival <= result.last_arrival; });
-  const double unanswered = static_cast<double>(came) / window.requests;
+  const double came_per_answer = static_cast<double>(came) / window.requests;
   constexpr double kUpTo90Percent = 1.2816;  // of a normal distribution, in standard deviations
   const double more = by_chance ? 1 + kUpTo90Percent / std::sqrt(window.requests) : 1;
-  return std::max(1.0, window.time / coming * unanswered * more);
+  return std::max(1.0, window.time / coming * came_per_answer * more);
 }
 
 double requests_per_s(const ServiceResult& result) {

@@ -199,7 +199,7 @@ inline std::vector<RequestField> request_field_rows() {
                   "is about NeuronCores: CPUs read the cache up to the position; leave it out",
                   "bucket"),
       F{&S::kv_dtype, "kv_dtype", "kv-dtype", "KV cache in {}",
-        "data type of the KV cache (default: that of --dtype)"}
+        "data type of the KV cache (default: that of a quantised file, else of --dtype)"}
           .one_of({"int8", "fp8", "fp16", "bf16", "fp32"})
           .only_in(kGenerationPhase)
           .called("KV cache")
