@@ -107,6 +107,14 @@ void fields(FieldList& list, EngineHost& host) {
   list.value("per_step", host.per_step, {Seconds(0), kLongest}, "Host time of a step.");
   list.value("per_sequence", host.per_sequence, {Seconds(0), kLongest},
              "The same per sequence in the step.");
+  list.optional_value("gap", host.gap, {Seconds(0), kLongest},
+                      "Between two steps, although the host overlaps: the GPU waits while results "
+                      "are read, and requests end and begin.");
+  list.optional_value("gap_per_sequence", host.gap_per_sequence, {Seconds(0), kLongest},
+                      "Longer than that for each sequence that decodes.");
+  list.optional_value("gap_per_message", host.gap_per_message, {Seconds(0), kLongest},
+                      "Longer than that for each message to a client: one of every sequence for "
+                      "each stream_interval tokens; none of requests that are all there at once.");
   list.value("per_request", host.per_request, {Seconds(0), kLongest},
              "From the arrival of a request until it can be scheduled, and back.");
   list.optional_value("per_answer", host.per_answer, {Seconds(0), kLongest},

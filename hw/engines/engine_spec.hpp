@@ -69,10 +69,13 @@ struct EngineGraphs {
 };
 
 // Time of the processor per step. With `overlap` it runs beside the GPU, and a step takes the
-// longer of the two.
+// longer of the two, after the gap that no overlap hides.
 struct HostTimes {
   Seconds per_step;
   Seconds per_sequence;      // in the step
+  Seconds gap;               // before a step that overlaps, while the GPU waits
+  Seconds gap_per_sequence;  // … longer for each that decodes
+  Seconds gap_per_message;   // … and for each message to a client: one for `stream_interval` tokens
   Seconds per_request;       // from its arrival until it can be scheduled
   Seconds per_answer;        // of a request, for each answer that is being sent when it comes
   Seconds per_prompt_token;  // of what turns texts into tokens, one request after another

@@ -78,6 +78,12 @@ class ServingClients : public sc_core::sc_module {
   sc_core::sc_event due_;
 };
 
+// What the host takes for a step.
+struct StepHost {
+  Seconds work;
+  Seconds gap;  // before it, where the work overlaps with the devices'
+};
+
 // What the batches of a worker share: when its host is through with the last step that it was
 // given, and when that leaves each stage.
 struct PipelineFree {
@@ -135,11 +141,11 @@ class ServingWorker : public sc_core::sc_module {
   std::int64_t images_in(const PlannedChunk& chunk) const;
   StepShape shape_of(const StepPlan& plan, std::int64_t ghosts) const;
   std::vector<StepShape> shapes_of_ranks() const;
-  Seconds host_time(const StepPlan& plan) const;
+  StepHost host_time(const StepPlan& plan) const;
   Seconds first_use(const StepPlan& plan);
   bool is_graphed(const StepPlan& plan, const StepShape& shape) const;
   std::vector<StepTime> times_of_stages(const std::vector<StepShape>& shapes, Joules& energy);
-  Seconds pass_stages(const std::vector<StepTime>& stages, Seconds host, Seconds& work);
+  Seconds pass_stages(const std::vector<StepTime>& stages, const StepHost& host, Seconds& work);
   Seconds copy_time(const StepPlan& plan);
   void account(const StepTime& time);
   void sample(Seconds from, Seconds until);

@@ -38,9 +38,18 @@ StepShape ServingWorker::shape_of(const StepPlan& plan, std::int64_t ghosts) con
   return shape;
 }
 
-Seconds ServingWorker::host_time(const StepPlan& plan) const {
-  const auto sequences = static_cast<double>(plan.decodes.size() + plan.chunks.size());
-  return group_.rules.host.per_step + group_.rules.host.per_sequence * sequences;
+StepHost ServingWorker::host_time(const StepPlan& plan) const {
+  const WorkerRules& rules = group_.rules;
+  const HostTimes& host = rules.host;
+  const auto decodes = static_cast<double>(plan.decodes.size());
+  const auto sequences = decodes + static_cast<double>(plan.chunks.size());
+  StepHost time{host.per_step + host.per_sequence * sequences, Seconds(0)};
+  if (!rules.overlap) return time;
+  time.gap = host.gap + host.gap_per_sequence * decodes;
+  // An offline load reads whole answers.
+  if (!state_.setup->load->offline)
+    time.gap += host.gap_per_message * (decodes / static_cast<double>(rules.stream_interval));
+  return time;
 }
 
 // Kernels of prompts are compiled and loaded when they are first called; those of a prompt that
@@ -128,8 +137,9 @@ std::vector<StepTime> ServingWorker::times_of_stages(const std::vector<StepShape
 
 // Sends a step that was planned now through the stages and returns when it leaves the last one;
 // `work` is what it takes without waiting for other steps. One host prepares the steps of all
-// batches one after the other: before a step, or where it overlaps, while the step runs.
-Seconds ServingWorker::pass_stages(const std::vector<StepTime>& stages, Seconds host,
+// batches one after the other: before a step, or where it overlaps, while the step runs, but for a
+// gap before it.
+Seconds ServingWorker::pass_stages(const std::vector<StepTime>& stages, const StepHost& host,
                                    Seconds& work) {
   const bool overlap = group_.rules.overlap;
   PipelineFree& free = *pipeline_;
@@ -137,30 +147,30 @@ Seconds ServingWorker::pass_stages(const std::vector<StepTime>& stages, Seconds 
   const Seconds waited = at - service_now();  // while the host prepared steps of other batches
   Seconds device;
   Seconds all;
-  if (!overlap) at += host;
+  at += overlap ? host.gap : host.work;
   free.host = at;
   for (std::size_t stage = 0; stage < stages.size(); ++stage) {
     const StepTime& time = stages[stage];
     const Seconds total = std::max(time.total, Seconds(1 / kServiceTicks));
     account(time);
     at = std::max(at, free.stages[stage]);
-    if (stage == 0 && overlap) free.host = at + host;
+    if (stage == 0 && overlap) free.host = at + host.work;
     at += total;
     free.stages[stage] = at;
     at += time.handover;
     all += total + time.handover;
     device += time.total + time.handover;
   }
-  all = overlap ? std::max(all, host) : all + host;
+  all = overlap ? host.gap + std::max(all, host.work) : all + host.work;
   const Seconds shown = waited + std::max(Seconds(0), all - device);
   state_.result.spent[kHost] += shown;
-  state_.result.host_bound += overlap && host >= device ? waited + all : shown;
+  state_.result.host_bound += overlap && host.work >= device ? waited + all : shown;
   work = all;
   return overlap ? std::max(at, free.host) : at;
 }
 
 void ServingWorker::time_step() {
-  Seconds host;
+  StepHost host;
   std::int64_t decodes = 0;
   std::int64_t prompts = 0;
   std::int64_t tokens = 0;
@@ -170,7 +180,9 @@ void ServingWorker::time_step() {
   for (std::size_t rank = 0; rank < plans_.size(); ++rank) {
     const StepPlan& plan = *plans_[rank];
     if (plan.empty()) continue;
-    host = std::max(host, host_time(plan) + first_use(plan));
+    const StepHost of_rank = host_time(plan);
+    host.work = std::max(host.work, of_rank.work + first_use(plan));
+    host.gap = std::max(host.gap, of_rank.gap);
     decodes += static_cast<std::int64_t>(plan.decodes.size());
     prompts += static_cast<std::int64_t>(plan.chunks.size());
     tokens += shapes[rank].tokens();
