@@ -75,9 +75,9 @@ struct HostTimes {
   Seconds per_sequence;      // in the step
   Seconds gap;               // before a step that overlaps, while the GPU waits
   Seconds gap_per_sequence;  // … longer for each that decodes
-  Seconds gap_per_message;   // … and for each message to a client: one for `stream_interval` tokens
-  Seconds per_request;       // from its arrival until it can be scheduled
-  Seconds per_answer;        // of a request, for each answer that is being sent when it comes
+  Seconds gap_per_message;  // … and for each message to a client: one for `stream_interval` tokens
+  Seconds per_request;      // from its arrival until it can be scheduled
+  Seconds per_answer;       // of a request, for each answer that is being sent when it comes
   Seconds per_prompt_token;  // of what turns texts into tokens, one request after another
   Seconds per_launch;        // of a kernel in a step without a graph
   // For a server that was not warmed up (`cold`): kernels are compiled and loaded when they are

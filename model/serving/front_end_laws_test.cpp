@@ -33,6 +33,15 @@ WorkerRules wide_rules(std::int64_t tokens) {
   return rules;
 }
 
+ServiceResult serve_load(const Load& load, const WorkerRules& rules, double step) {
+  SteadyTimer timer(step);
+  ServiceSetup setup;
+  setup.load = &load;
+  setup.serving.rules = rules;
+  setup.serving.timer = &timer;
+  return run_service(setup);
+}
+
 ServiceResult serve_clients(std::int64_t clients, std::int64_t requests, Distribution input,
                             Distribution output, const WorkerRules& rules, double step) {
   Load load;
@@ -40,12 +49,7 @@ ServiceResult serve_clients(std::int64_t clients, std::int64_t requests, Distrib
   load.requests = requests;
   load.input_len = std::move(input);
   load.output_len = std::move(output);
-  SteadyTimer timer(step);
-  ServiceSetup setup;
-  setup.load = &load;
-  setup.serving.rules = rules;
-  setup.serving.timer = &timer;
-  return run_service(setup);
+  return serve_load(load, rules, step);
 }
 
 Distribution always(double tokens) { return Distribution::certain(tokens); }
@@ -63,6 +67,38 @@ TEST(FrontEndLaws, TheTokenizerTakesOneRequestAfterAnother) {
     const double tokens = 1000 * (static_cast<double>(i) + 1);
     EXPECT_NEAR(result.requests[i].first_s, tokens * kToken + 0.5 + kStep, 1e-6);
   }
+}
+
+// Of a host that overlaps, steps wait for the gap alone: it grows with sequences and with messages
+// to clients, of which groups need fewer and offline runs none. Without overlap all of the host's
+// work shows, and the gap is part of it.
+TEST(FrontEndLaws, StepsOfAHostThatOverlapsWaitForTheGap) {
+  constexpr double kStep = 0.01;
+  WorkerRules rules = wide_rules(100'000);
+  rules.overlap = true;
+  rules.first_at_once = true;
+  rules.host.per_step = Seconds(3e-3);
+  rules.host.gap = Seconds(1e-3);
+  rules.host.gap_per_sequence = Seconds(1e-4);
+  rules.host.gap_per_message = Seconds(4e-4);
+  Load load;
+  load.concurrency = 2;
+  load.requests = 2;
+  load.input_len = always(16);
+  load.output_len = always(101);
+  const auto beyond_the_step = [&] {
+    return tpot_of(serve_load(load, rules, kStep)).p50.value() - kStep;
+  };
+  EXPECT_NEAR(beyond_the_step(), 1e-3 + 2 * (1e-4 + 4e-4), 1e-6);
+  rules.stream_interval = 4;
+  EXPECT_NEAR(beyond_the_step(), 1e-3 + 2 * (1e-4 + 1e-4), 1e-6);
+  load.concurrency = 0;
+  load.offline = true;
+  EXPECT_NEAR(beyond_the_step(), 1e-3 + 2 * 1e-4, 1e-6);
+  rules.host.per_step = Seconds(kStep + 2e-3);  // longer than the step
+  EXPECT_NEAR(beyond_the_step(), 2e-3 + 1e-3 + 2 * 1e-4, 1e-6);
+  rules.overlap = false;
+  EXPECT_NEAR(beyond_the_step(), kStep + 2e-3, 1e-6);
 }
 
 // Requests that are there from the beginning are tokens already.

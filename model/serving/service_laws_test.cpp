@@ -163,34 +163,6 @@ TEST(ServiceLaws, LaunchesBoundStepsWithoutAGraph) {
   EXPECT_NEAR(tpot_of(result).mean.value(), 0.001, 1e-6);  // a decode: one
 }
 
-// Of a host that overlaps, steps wait for the gap alone: it grows with sequences and with messages
-// to clients, of which groups need fewer and offline runs none. Without overlap all of the host's
-// work shows, and the gap is part of it.
-TEST(ServiceLaws, StepsOfAHostThatOverlapsWaitForTheGap) {
-  constexpr double kStep = 0.01;
-  PlainTimer timer(kStep, 0);
-  WorkerRules rules = plain_rules(4096, 256, 100'000);
-  rules.first_at_once = true;
-  rules.overlap = true;
-  rules.host.per_step = Seconds(3e-3);
-  rules.host.gap = Seconds(1e-3);
-  rules.host.gap_per_sequence = Seconds(1e-4);
-  rules.host.gap_per_message = Seconds(4e-4);
-  Load load = closed(2, 2, 16, 101);
-  const auto beyond_the_step = [&] {
-    return tpot_of(run_service(setup_of(load, rules, timer))).p50.value() - kStep;
-  };
-  EXPECT_NEAR(beyond_the_step(), 1e-3 + 2 * (1e-4 + 4e-4), 1e-6);
-  rules.stream_interval = 4;
-  EXPECT_NEAR(beyond_the_step(), 1e-3 + 2 * (1e-4 + 1e-4), 1e-6);
-  load.offline = true;
-  EXPECT_NEAR(beyond_the_step(), 1e-3 + 2 * 1e-4, 1e-6);
-  rules.host.per_step = Seconds(kStep + 2e-3);  // longer than the step
-  EXPECT_NEAR(beyond_the_step(), 2e-3 + 1e-3 + 2 * 1e-4, 1e-6);
-  rules.overlap = false;
-  EXPECT_NEAR(beyond_the_step(), kStep + 2e-3, 1e-6);
-}
-
 // One request at a time, answered in one step: a queue with one server.
 TEST(ServiceLaws, WaitsLikeAQueueWithFixedService) {
   constexpr double kService = 0.01;
