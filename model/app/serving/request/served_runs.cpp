@@ -1,10 +1,14 @@
 #include "model/app/serving/request/served_runs.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <utility>
 
+#include "hw/engines/engine_catalog.hpp"
 #include "hw/spec/shared/catalog.hpp"
 #include "model/app/request/resolve/request_fields.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/text.hpp"
 #include "model/config/document.hpp"
 
 namespace foretell {
@@ -28,12 +32,48 @@ std::int64_t whole_cell_or(const ServedCells& cells, const char* column, std::in
   return served_cell(cells, column).empty() ? otherwise : whole_cell(cells, column);
 }
 
+// Tokens of an answer; a mean where answers differ by little.
+std::int64_t answer_length(const ServedCells& cells) {
+  const double mean = parse_positive("osl", served_cell(cells, "osl"), kMostOfARow);
+  return std::max<std::int64_t>(1, std::llround(mean));
+}
+
+// The file's name for a framework, or one of the engines, with the release that follows it ("vLLM
+// 0.10.0") or that the row states.
+std::string engine_of(const ServedNames& frameworks, const ServedCells& cells) {
+  const std::string framework = served_cell(cells, "framework");
+  std::string release = served_cell(cells, "framework_version");
+  const auto known = frameworks.find(framework);
+  std::string engine = known == frameworks.end() ? to_lower(framework) : known->second;
+  if (known == frameworks.end()) {
+    const std::size_t space = engine.rfind(' ');
+    if (space != std::string::npos && engine.find_first_of("0123456789", space) == space + 1) {
+      release = engine.substr(space + 1);
+      engine.resize(space);
+    }
+    const std::vector<std::string> engines = EngineCatalog().engines();
+    if (!is_one_of(engines, engine)) {
+      std::vector<std::string> names = engines;
+      for (const auto& entry : frameworks) names.push_back(entry.first);
+      throw unknown_name("framework", framework, names);
+    }
+  }
+  const bool has_release = engine.find('@') != std::string::npos;
+  return has_release || release.empty() ? engine : engine + '@' + release;
+}
+
+// The file's name for it, or the row's own.
+std::string named_or_own(const ServedNames& names, const std::string& name) {
+  const auto known = names.find(name);
+  return known == names.end() ? name : known->second;
+}
+
 }  // namespace
 
 ServedRuns ServedRuns::load() {
   const Node root = load_document(hw_folder() / kRunsFile, std::string("hw/") + kRunsFile);
-  root.only_keys({"source", "networks", "systems", "precisions", "frameworks", "settings", "limits",
-                  "attention_of_ranks", "loads", "deployments"},
+  root.only_keys({"source", "networks", "systems", "precisions", "frameworks", "settings",
+                  "refused", "limits", "attention_of_ranks", "loads", "deployments"},
                  "");
   ServedRuns runs;
   runs.deployments_ = RunDeployments::read(root);
@@ -42,6 +82,12 @@ ServedRuns ServedRuns::load() {
     runs.settings_.push_back({node.required("column", "settings").as_text("column"),
                               node.required("holds", "settings").as_text("holds"),
                               texts_in(node, "set")});
+  }
+  for (const Node& node : root.required("refused", "").items) {
+    node.only_keys({"column", "holds", "why"}, "refused");
+    runs.refused_.push_back({node.required("column", "refused").as_text("column"),
+                             node.required("holds", "refused").as_text("holds"),
+                             node.required("why", "refused").as_text("why")});
   }
   const Node& limits = root.required("limits", "");
   limits.only_keys({"source", "rows"}, "limits");
@@ -66,24 +112,24 @@ ServedRuns ServedRuns::load() {
 }
 
 ServeRequest ServedRuns::request_of(const ServedCells& cells) const {
-  const auto named = [&](const char* section, const char* column) {
-    return looked_up(names_.at(section), column, served_cell(cells, column));
-  };
+  for (const RefusedRun& one : refused_) {
+    if (served_cell(cells, one.column.c_str()).find(one.holds) != std::string::npos)
+      throw UserError(one.column + " '" + one.holds + "': " + one.why);
+  }
   ServeRequest request;
-  request.engine = named("frameworks", "framework");
-  if (request.engine.find('@') == std::string::npos)
-    request.engine += "@" + served_cell(cells, "framework_version");
+  request.engine = engine_of(names_.at("frameworks"), cells);
   const ServedNames& networks = names_.at("networks");
   const std::string network = served_cell(cells, "model");
-  request.machine.workload = workload_named(
-      network, looked_up(networks, "model",
-                         network_key(networks, network, served_cell(cells, "dtype_weights"))));
+  const std::string key = network_key(networks, network, served_cell(cells, "dtype_weights"));
+  request.machine.workload = workload_named(network, named_or_own(networks, key));
   const ServedNames& systems = names_.at("systems");
   request.machine.system =
       served_system(systems, "gpu",
                     network_key(systems, served_cell(cells, "gpu"), served_cell(cells, "n_gpus")));
   const bool is_deployed = deployments_.knows(cells);
-  if (!is_deployed) request.machine.dtype = named("precisions", "dtype_weights");
+  if (!is_deployed)
+    request.machine.dtype =
+        named_or_own(names_.at("precisions"), served_cell(cells, "dtype_weights"));
   const std::string kv = served_cell(cells, "dtype_kv");
   if (kv == "fp8") request.machine.kv_dtype = kv;
   request.machine.tp = static_cast<int>(whole_cell_or(cells, "tp", 1));
@@ -116,7 +162,7 @@ ServeRequest ServedRuns::request_of(const ServedCells& cells) const {
     deployments_.deploy(cells, request);
   } else {
     request.input_len = std::to_string(whole_cell(cells, "isl"));
-    request.output_len = std::to_string(whole_cell(cells, "osl"));
+    request.output_len = std::to_string(answer_length(cells));
   }
   load(cells, request);
   figure_of(cells, {});  // a figure that cannot be compared is refused before it is simulated
@@ -145,7 +191,7 @@ void ServedRuns::limit(const ServedCells& cells, ServeRequest& request) const {
     if (!is_one_of(one.releases, served_cell(cells, "framework_version")) ||
         !is_one_of(one.models, served_cell(cells, "model")) ||
         one.gpus != std::int64_t{request.machine.tp} * request.machine.pp ||
-        (one.length > 0 && one.length != whole_cell(cells, "isl") + whole_cell(cells, "osl")))
+        (one.length > 0 && one.length != whole_cell(cells, "isl") + answer_length(cells)))
       continue;
     request.max_batch = one.max_sequences;
     request.max_tokens = one.max_tokens;
@@ -169,7 +215,7 @@ RunFigure ServedRuns::figure_of(const ServedCells& cells, const ServeSummary& su
   if (kind == "requests_per_s") return at("requests_per_s", summary.requests_per_s, 1);
   if (kind == "total_tokens_per_s") {
     const auto input = static_cast<double>(whole_cell(cells, "isl"));
-    const auto output = static_cast<double>(whole_cell(cells, "osl"));
+    const auto output = static_cast<double>(answer_length(cells));
     return at("output_tokens_per_s", rate, (input + output) / output);
   }
   const std::map<std::string, const ServeStatistic*> times = {{"ttft", &summary.ttft_s},

@@ -25,6 +25,13 @@ struct RunSetting {
   std::vector<std::string> set;
 };
 
+// Rows whose cell of this column holds these words cannot be run, and why.
+struct RefusedRun {
+  std::string column;
+  std::string holds;
+  std::string why;
+};
+
 // What rows that state no limits were run with.
 struct RunLimits {
   std::vector<std::string> releases;
@@ -41,8 +48,10 @@ class ServedRuns {
   static ServedRuns load();
 
   // Rows of load_kind offline (num_requests at once), rate (request_rate per second, arriving at
-  // random) or concurrency. UserError for names that are not known (with the nearest), cells that
-  // are no numbers, lengths that are drawn from a data set, and other loads.
+  // random) or concurrency. Networks, systems, types and engines go by the names of the file or by
+  // ours. UserError for frameworks and systems that are not known (with the nearest), cells that
+  // are no numbers, lengths that are drawn from a data set, rows that the file refuses, other
+  // loads.
   ServeRequest request_of(const ServedCells& cells) const;
 
   // In the unit of measured_kind: output_tokens_per_s, total_tokens_per_s, requests_per_s, ttft_ms,
@@ -57,6 +66,7 @@ class ServedRuns {
   void limit(const ServedCells& cells, ServeRequest& request) const;
 
   std::vector<RunSetting> settings_;
+  std::vector<RefusedRun> refused_;
   std::vector<RunLimits> limits_;
   RunDeployments deployments_;
   std::string attention_of_ranks_;  // in the notes of rows that were run so

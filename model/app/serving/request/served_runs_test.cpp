@@ -52,6 +52,23 @@ TEST(ServedRuns, ReadsWhatARowAsksFor) {
   EXPECT_EQ(request.output_len, "2048");
 }
 
+TEST(ServedRuns, OwnNamesAreTakenAsTheyAre) {
+  ServedCells cells = offline_row();
+  cells["framework"] = "vLLM 0.10.0";
+  cells["model"] = "meta-llama/Llama-3.1-8B-Instruct";
+  cells["gpu"] = "h200-sxm-x8";
+  cells["dtype_weights"] = "fp8-block";
+  const ServeRequest request = ServedRuns::load().request_of(cells);
+  EXPECT_EQ(request.engine, "vllm@0.10.0");
+  EXPECT_EQ(request.machine.workload, "meta-llama/Llama-3.1-8B-Instruct");
+  EXPECT_EQ(request.machine.system, "h200-sxm-x8");
+  EXPECT_EQ(request.machine.dtype, "fp8-block");
+  cells["framework"] = "SGLang";
+  EXPECT_EQ(ServedRuns::load().request_of(cells).engine, "sglang@0.17.0");
+  cells["framework_version"] = "";
+  EXPECT_EQ(ServedRuns::load().request_of(cells).engine, "sglang");
+}
+
 TEST(ServedRuns, CellsSetWhatTheySayOfTheEngine) {
   ServedCells cells = offline_row();
   const std::vector<std::string> of_the_release = {"engine.schedule.chunking=yes",
@@ -124,7 +141,8 @@ TEST(ServedRuns, ComparesTheFigureOfTheRow) {
 }
 
 TEST(ServedRuns, SayWhatIsWrong) {
-  EXPECT_THAT(refusal_with("model", "LLaMA v3.1 7B"), HasSubstr("unknown model"));
+  EXPECT_THAT(refusal_with("framework", "vLMM"), HasSubstr("unknown framework 'vLMM'; nearest is"));
+  EXPECT_THAT(refusal_with("notes", "fused speculative decoding"), HasSubstr("not published"));
   EXPECT_THAT(refusal_with("num_requests", ""), HasSubstr("num_requests: is empty"));
   EXPECT_THAT(refusal_with("isl", "12.5"), HasSubstr("isl"));
   EXPECT_THAT(refusal_with("isl_std", "80.0"), HasSubstr("drawn from a data set"));
