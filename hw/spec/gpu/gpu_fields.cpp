@@ -51,9 +51,8 @@ void fields(FieldList& list, GpuDeviceSpec& spec) {
   list.count("sms", spec.sms, {1, 65536}, "Streaming multiprocessors of the chip.");
   list.group("clock", spec.clock);
   list.group("sm", spec.sm);
-  list.table("matrix_rate", spec.matrix_rate,
-             {"fp32", "tf32", "bf16", "fp16", "fp8", "fp4", "int8", "int4"}, kRate,
-             FlopsPerSecond(1), "Dense rate of the matrix pipes of the chip.");
+  list.table("matrix_rate", spec.matrix_rate, matrix_types(), kRate, FlopsPerSecond(1),
+             "Dense rate of the matrix pipes of the chip.");
   list.table("vector_rate", spec.vector_rate, {"fp32", "fp16", "bf16", "int8"}, kRate,
              FlopsPerSecond(1), "Rate of the vector pipes of the chip.");
   list.group("l2", spec.l2);
@@ -100,6 +99,12 @@ void fields(FieldList& list, GpuSystemSpec& spec) {
 void all_fields(FieldList& list, GpuSystemSpec& spec) {
   list.group("system", spec);
   list.group("device", spec.device);
+}
+
+const std::vector<std::string>& matrix_types() {
+  static const std::vector<std::string> kTypes = {"fp32", "tf32", "bf16", "fp16",
+                                                  "fp8",  "fp4",  "int8", "int4"};
+  return kTypes;
 }
 
 FlopsPerSecond dense_rate(const GpuDeviceSpec& device, const std::string& dtype) {

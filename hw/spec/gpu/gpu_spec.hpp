@@ -99,4 +99,7 @@ inline const std::string& node_name(const GpuSystemSpec& spec) {
 // UserError that names the chip and the types that it has.
 FlopsPerSecond dense_rate(const GpuDeviceSpec& device, const std::string& dtype);
 
+// The types that a matrix pipe may have, as matrix_rate names them.
+const std::vector<std::string>& matrix_types();
+
 }  // namespace foretell

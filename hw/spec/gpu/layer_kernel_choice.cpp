@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "hw/spec/gpu/gpu_spec.hpp"
 #include "hw/spec/shared/catalog.hpp"
 #include "model/base/errors.hpp"
 #include "model/config/entry_reader.hpp"
@@ -9,7 +10,7 @@
 namespace foretell {
 namespace {
 
-LayerTypeChoice read_type_choice(const Node& node) {
+LayerTypeChoice read_type_choice(const Node& node, const std::vector<std::string>& stands_in) {
   LayerTypeChoice choice;
   EntryReader reader(node, "types", {"why", "source"});
   reader.require({"compute", "weights", "type", "tables"});
@@ -20,6 +21,13 @@ LayerTypeChoice read_type_choice(const Node& node) {
   reader.texts("libraries", choice.libraries);
   reader.text("pipe", choice.pipe);
   reader.finish();
+  const auto check = [&node](const char* key, const std::string& name,
+                             const std::vector<std::string>& known) {
+    if (std::find(known.begin(), known.end(), name) == known.end())
+      throw UserError(node.where() + ": " + unknown_name(key, name, known).what());
+  };
+  for (const std::string& library : choice.libraries) check("libraries", library, stands_in);
+  if (!choice.pipe.empty()) check("pipe", choice.pipe, matrix_types());
   return choice;
 }
 
@@ -32,7 +40,7 @@ LayerKernelChoice::LayerKernelChoice() {
   reader.texts("stands_in", stands_in_);
   Problems problems;
   for (const Node& node : reader.items("types")) {
-    problems.collect([&] { types_.push_back(read_type_choice(node)); });
+    problems.collect([&] { types_.push_back(read_type_choice(node, stands_in_)); });
   }
   for (const Node& node : reader.items("operations")) {
     problems.collect([&] { read_operation(node); });

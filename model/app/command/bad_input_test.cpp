@@ -196,17 +196,32 @@ TEST_F(BadConfigTest, MissingNegativeAndWrongFieldsAreAllNamed) {
               HasSubstr("4 query heads cannot share 3 key and value heads"));
 }
 
-// Tables that a misspelt key leaves unread are not missing.
-TEST(BadInput, AMisspeltKeyOfALibraryIsAllThatIsSaid) {
+// What a run says where a file of hw holds `to` in place of `from`.
+std::string mistake_of(const char* file, const std::string& from, const std::string& to,
+                       const char* workload) {
   const TemporaryFolder folder;
   std::filesystem::copy(hw_folder(), folder.file("hw"), std::filesystem::copy_options::recursive);
-  std::string text = folder.read("hw/kernels/trtllm.yaml");
-  const std::string key = "head_widths";
-  text.replace(text.find(key), key.size(), "head_width");
-  folder.write("hw/kernels/trtllm.yaml", text);
+  const std::string path = std::string("hw/") + file;
+  std::string text = folder.read(path);
+  text.replace(text.find(from), from.size(), to);
+  folder.write(path, text);
   const ScopedVariable hw("FORETELL_HW", folder.file("hw"));
-  EXPECT_THAT(run_mistake("h100-sxm", "gpt2", {"--seq", "128"}),
+  return run_mistake("h100-sxm", workload, {"--seq", "128"});
+}
+
+// Tables that a misspelt key leaves unread are not missing.
+TEST(BadInput, AMisspeltKeyOfALibraryIsAllThatIsSaid) {
+  EXPECT_THAT(mistake_of("kernels/trtllm.yaml", "head_widths", "head_width", "gpt2"),
               AllOf(HasSubstr("nearest is 'head_widths'"), Not(HasSubstr("table of tiles"))));
+}
+
+// A name that fits nothing would leave its rule out without a word.
+TEST(BadInput, WhatKernelsOfExpertsAreChosenByIsChecked) {
+  const char* file = "kernels/layers/choice.yaml";
+  EXPECT_THAT(mistake_of(file, "libraries: [trtllm, sglang]", "libraries: [trtlm]", "Mixtral-8x7B"),
+              HasSubstr("unknown libraries 'trtlm'; nearest is 'trtllm'"));
+  EXPECT_THAT(mistake_of(file, "pipe: fp4", "pipe: nvfp4", "Mixtral-8x7B"),
+              HasSubstr("unknown pipe 'nvfp4'; nearest is"));
 }
 
 }  // namespace
