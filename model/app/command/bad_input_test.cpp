@@ -218,10 +218,10 @@ TEST(BadInput, AMisspeltKeyOfALibraryIsAllThatIsSaid) {
 // A name that fits nothing would leave its rule out without a word.
 TEST(BadInput, WhatKernelsOfExpertsAreChosenByIsChecked) {
   const char* file = "kernels/layers/choice.yaml";
-  EXPECT_THAT(mistake_of(file, "libraries: [trtllm, sglang]", "libraries: [trtlm]", "Mixtral-8x7B"),
+  EXPECT_THAT(mistake_of(file, "libraries: [trtllm, sglang]", "libraries: [trtlm]", "gpt-oss-20b"),
               HasSubstr("unknown libraries 'trtlm'; nearest is 'trtllm'"));
-  EXPECT_THAT(mistake_of(file, "pipe: fp4", "pipe: nvfp4", "Mixtral-8x7B"),
-              HasSubstr("unknown pipe 'nvfp4'; nearest is"));
+  EXPECT_THAT(mistake_of(file, "pipe: fp4", "pipe: nvfp4", "gpt-oss-20b"),
+              HasSubstr("unknown pipe 'nvfp4'; there are: fp32"));
 }
 
 }  // namespace
