@@ -127,9 +127,10 @@ ServeRequest ServedRuns::request_of(const ServedCells& cells) const {
       served_system(systems, "gpu",
                     network_key(systems, served_cell(cells, "gpu"), served_cell(cells, "n_gpus")));
   const bool is_deployed = deployments_.knows(cells);
-  if (!is_deployed)
+  if (!is_deployed) {
     request.machine.dtype =
         named_or_own(names_.at("precisions"), served_cell(cells, "dtype_weights"));
+  }
   const std::string kv = served_cell(cells, "dtype_kv");
   if (kv == "fp8") request.machine.kv_dtype = kv;
   request.machine.tp = static_cast<int>(whole_cell_or(cells, "tp", 1));
