@@ -225,7 +225,9 @@ void add_plan_options(CLI::App& command, PlanOptions& options) {
       "that a promise of tpot allows)",
       "N,...");
   add("--requests", options.service["requests"],
-      "simulated for each decision (default: 600 to 4000, by how many are in flight)", "N");
+      "simulated for each decision (default: 600 to 4000, by how many are in flight; 6000 and more "
+      "where they wait)",
+      "N");
   add_seed_option(command, options.model.seed);
   add("--jobs", options.jobs, "processes (default: one per processor)", "N");
   add("--store", options.store,
