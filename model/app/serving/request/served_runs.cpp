@@ -1,6 +1,5 @@
 #include "model/app/serving/request/served_runs.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -34,8 +33,10 @@ std::int64_t whole_cell_or(const ServedCells& cells, const char* column, std::in
 
 // Tokens of an answer; a mean where answers differ by little.
 std::int64_t answer_length(const ServedCells& cells) {
-  const double mean = parse_positive("osl", served_cell(cells, "osl"), kMostOfARow);
-  return std::max<std::int64_t>(1, std::llround(mean));
+  const std::string text = served_cell(cells, "osl");
+  const double mean = parse_positive("osl", text, kMostOfARow);
+  if (mean < 1) throw UserError("osl: '" + text + "' is less than one token");
+  return std::llround(mean);
 }
 
 // The file's name for a framework, or one of the engines, with the release that follows it ("vLLM

@@ -145,6 +145,7 @@ TEST(ServedRuns, SayWhatIsWrong) {
   EXPECT_THAT(refusal_with("notes", "fused speculative decoding"), HasSubstr("not published"));
   EXPECT_THAT(refusal_with("num_requests", ""), HasSubstr("num_requests: is empty"));
   EXPECT_THAT(refusal_with("isl", "12.5"), HasSubstr("isl"));
+  EXPECT_THAT(refusal_with("osl", "0.3"), HasSubstr("osl: '0.3' is less than one token"));
   EXPECT_THAT(refusal_with("isl_std", "80.0"), HasSubstr("drawn from a data set"));
   EXPECT_THAT(refusal_with("load_kind", "burst"), HasSubstr("unknown load_kind"));
   EXPECT_THAT(refusal_with("measured_kind", "watts"), HasSubstr("unknown measured_kind"));
